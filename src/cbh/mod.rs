@@ -58,8 +58,8 @@ pub use base::summary::Summary;
 pub use edit::history::SaveHistory;
 pub use edit::rewrite::{rewrite, write};
 pub use edit::save::{
-    Appended, Imported, Importer, Knowledge, Past, Plan, PreparedGame, PreparedText, SaveError,
-    Saver,
+    Appended, Imported, Importer, Knowledge, Mention, Past, Plan, PreparedGame, PreparedText,
+    SaveError, Saver,
 };
 pub use entities::{
     EditError, EncodedEntity, Entity, EntityEditor, EntityId, EntityKind, EntityNames,

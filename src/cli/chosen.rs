@@ -66,7 +66,11 @@ impl<'a> Search<'a> {
                     unreadable += 1;
                     log::error!("game {number}: {fault}");
                 }
-                Told::Searched(count) => self.bar.inc(count.into()),
+                Told::Searched(count) => {
+                    let end = self.bar.length().unwrap_or(u64::MAX);
+                    let searched = self.bar.position() + u64::from(count);
+                    self.bar.set_position(searched.min(end));
+                }
             }
             Ok(())
         });

@@ -16,12 +16,14 @@
 
 mod archive;
 mod book;
+mod change;
 mod check;
 mod chosen;
 mod compact;
 mod completion;
 mod convert;
 mod daemon;
+mod delete;
 mod export;
 mod find;
 mod games;
@@ -31,6 +33,7 @@ mod index;
 mod info;
 mod logging;
 mod manual;
+mod merge;
 mod mount;
 mod open;
 mod options;
@@ -116,6 +119,17 @@ enum Command {
     /// Append all games of PGN files, or of the bases in archives, to a base, or
     /// none of them
     Import(import::Args),
+    /// Mark the games that fit terms as deleted, after saying how many they are
+    ///
+    /// They are listed in deleted/ of a mount, and restored with --restore. Only
+    /// `cbfs compact` leaves them out for good, in a copy.
+    Delete(delete::Args),
+    /// Make one player of two spellings, or one team, annotator or source, in all
+    /// games at once
+    ///
+    /// What is merged is kept in a file in the user's state directory, so that --undo
+    /// can take it back.
+    Merge(merge::Args),
     /// Copy a base without gaps, deleted games and unused entities
     ///
     /// Games keep their order and get new numbers. The base itself is not
@@ -252,6 +266,8 @@ fn run(cli: Cli, messages: Arc<Messages>) -> Result<(), Failure> {
         Command::Index(args) => index::run(&args, cli.quiet),
         Command::Site(args) => site::run(&args, cli.quiet),
         Command::Import(args) => import::run(&args, cli.quiet),
+        Command::Delete(args) => delete::run(&args, cli.quiet),
+        Command::Merge(args) => merge::run(&args, cli.quiet),
         Command::Compact(args) => compact::run(&args, cli.quiet),
         Command::Convert(args) => convert::run(&args, cli.quiet),
         Command::Check(args) => check::run(&args, cli.quiet),

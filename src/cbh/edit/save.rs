@@ -22,11 +22,13 @@ mod error;
 mod extended;
 mod headers;
 mod import;
+mod merge;
 mod texts;
 mod writing;
 
 pub use error::SaveError;
 pub use import::{Appended, Imported, Importer, Past, PreparedGame};
+pub use merge::Mention;
 pub use texts::PreparedText;
 
 use std::collections::BTreeMap;

@@ -247,6 +247,38 @@ impl<'a> EntityEdits<'a> {
         Entity::decode(file, data, page).map_err(SaveError::malformed(file))
     }
 
+    /// Returns the data of a record.
+    pub(super) fn data(&mut self, (file, id): EntityRef) -> Result<Vec<u8>, SaveError> {
+        let data = self.edit(file)?.editor.data(EntityId(id));
+        Ok(data.map_err(SaveError::entity(file))?.to_vec())
+    }
+
+    /// Returns the record with the key of `data`, if there is one.
+    pub(super) fn find(&mut self, file: FileKind, data: &[u8]) -> Result<Option<u32>, SaveError> {
+        let found = self.edit(file)?.editor.find(data);
+        Ok(found.map_err(SaveError::entity(file))?.map(|id| id.0))
+    }
+
+    /// The same; without one, adds `data` as a record that nothing refers to yet.
+    pub(super) fn find_or_restore(
+        &mut self,
+        file: FileKind,
+        data: &[u8],
+    ) -> Result<u32, SaveError> {
+        if let Some(id) = self.find(file, data)? {
+            return Ok(id);
+        }
+        let lost = self.lost()?;
+        let none = BTreeSet::new();
+        let mut data = data.to_vec();
+        if let Some(references) = data.last_chunk_mut::<8>() {
+            *references = [0; 8];
+        }
+        let editor = &mut self.edit(file)?.editor;
+        let id = editor.insert_beside(&data, lost.get(&file).unwrap_or(&none));
+        Ok(id.map_err(SaveError::entity(file))?.0)
+    }
+
     /// Returns whether the record of the entity counts exactly one reference.
     pub(super) fn has_one_reference(&mut self, (file, id): EntityRef) -> Result<bool, SaveError> {
         let references = self.edit(file)?.editor.references(EntityId(id));

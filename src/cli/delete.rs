@@ -1,0 +1,116 @@
+//! `cbfs delete`: marks the games that fit terms as deleted.
+
+use std::path::PathBuf;
+
+use super::change::{self, Consent, count_of};
+use super::chosen::Search;
+use super::options::parse_code_page;
+use super::{Failure, print};
+use crate::base::Base;
+use crate::cbh::{CodePage, GameId, OpenBase};
+use crate::search::{self, Query};
+
+/// The arguments of `cbfs delete`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = search::TERM_HELP)]
+pub(super) struct Args {
+    /// Any file of the base
+    base: PathBuf,
+
+    /// Conditions that the games must all fulfil, as of `cbfs find`, such as
+    /// number:17 or player:Svensson year:-1990
+    #[arg(value_name = "TERM", required = true)]
+    terms: Vec<String>,
+
+    /// Take back the deletion of the games that fit
+    #[arg(long)]
+    restore: bool,
+
+    #[command(flatten)]
+    consent: Consent,
+
+    /// Code page of names and texts that are not UTF-8, such as 1251 or cp1250;
+    /// detected from the names otherwise
+    #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
+    codepage: Option<CodePage>,
+}
+
+/// Marks games, once the user agrees.
+pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
+    let mut terms = args.terms.clone();
+    if args.restore {
+        terms.push("in:deleted".to_owned());
+    }
+    let query = Query::parse(&terms).map_err(Failure::new)?;
+    let base = change::open(&args.base, args.codepage, "cbfs delete")?;
+    let planned = choose(args, &base, &query, quiet).and_then(|games| {
+        let what = asked(args, games.len());
+        if games.is_empty() || !args.consent.is_given(&what, quiet)? {
+            return Ok((None, games.len()));
+        }
+        let of = (&base, args.base.as_path());
+        let (plan, ()) = change::plan(of, |saver| {
+            let mut games = games.iter();
+            games.try_for_each(|id| saver.set_deleted(*id, !args.restore))
+        })?;
+        Ok((Some(plan), games.len()))
+    });
+    let (plan, count) = match planned {
+        Ok(planned) => planned,
+        Err(failure) => {
+            change::save(base, &args.base, None)?;
+            return Err(failure);
+        }
+    };
+    change::save(base, &args.base, plan.as_ref())?;
+    let games = count_of(count, "game");
+    match plan {
+        _ if count == 0 => Err(Failure::about(
+            &args.base,
+            "no game fits; nothing was changed",
+        )),
+        Some(_) if !quiet && args.restore => print(format!("{games} restored\n").as_bytes()),
+        Some(_) if !quiet => {
+            let undo = "the same command with --restore takes it back";
+            print(format!("{games} marked as deleted; {undo}\n").as_bytes())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What would be done to so many games.
+fn asked(args: &Args, count: usize) -> String {
+    let (games, base) = (count_of(count, "game"), args.base.display());
+    if args.restore {
+        format!("restore {games} of {base}")
+    } else {
+        format!("mark {games} of {base} as deleted")
+    }
+}
+
+/// The games that are meant.
+fn choose(
+    args: &Args,
+    base: &OpenBase,
+    query: &Query,
+    quiet: bool,
+) -> Result<Vec<GameId>, Failure> {
+    let database: &dyn Base = &base.database;
+    let search = Search::new((database, &args.base), query, false, quiet)?;
+    let (found, unreadable) = search.games()?;
+    if unreadable > 0 {
+        return Err(Failure::about(
+            &args.base,
+            format_args!("{unreadable} games cannot be read, so nothing was changed"),
+        ));
+    }
+    let mut games = Vec::new();
+    let all = 1..database.last_id().saturating_add(1);
+    let told = database.for_each_summary(all, false, &mut |game| {
+        if game.is_deleted == args.restore && found.contains(game.id.0) {
+            games.push(game.id);
+        }
+    });
+    told.map_err(|error| Failure::about(&args.base, error))?;
+    Ok(games)
+}

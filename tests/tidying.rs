@@ -1,0 +1,247 @@
+//! Games deleted by a query, and names merged, on the command line.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    reason = "a test says what is wrong by panicking"
+)]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::fixture;
+
+const CBFS: &str = env!("CARGO_BIN_EXE_cbfs");
+
+/// A base that is changed, and where its merges are kept.
+struct Case {
+    folder: tempfile::TempDir,
+    base: PathBuf,
+}
+
+impl Case {
+    fn of_pgn(pgn: &str) -> Case {
+        let folder = tempfile::tempdir().unwrap();
+        let case = Case {
+            base: folder.path().join("base.cbh"),
+            folder,
+        };
+        let file = case.folder.path().join("games.pgn");
+        fs::write(&file, pgn).unwrap();
+        let file = file.to_str().unwrap().to_owned();
+        let base = case.base.to_str().unwrap().to_owned();
+        done(&case.run(&["import", "-q", "--create", &base, &file]));
+        case
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        Command::new(CBFS)
+            .args(arguments)
+            .env("XDG_STATE_HOME", self.folder.path().join("state"))
+            .output()
+            .unwrap()
+    }
+
+    /// A command about the base, which does what it should.
+    fn does(&self, command: &str, arguments: &[&str]) -> String {
+        done(&self.ran(command, arguments))
+    }
+
+    fn ran(&self, command: &str, arguments: &[&str]) -> Output {
+        let mut all = vec![command, self.base.to_str().unwrap()];
+        all.extend(arguments);
+        self.run(&all)
+    }
+
+    /// One that fails and says this.
+    fn refuses(&self, command: &str, arguments: &[&str], why: &str) {
+        let ran = self.ran(command, arguments);
+        let said = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+
+    fn is_sound(&self) {
+        self.does("check", &[]);
+    }
+}
+
+fn done(ran: &Output) -> String {
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{said}");
+    String::from_utf8(ran.stdout.clone()).unwrap()
+}
+
+fn game(white: &str, black: &str, more: &str) -> String {
+    format!("[White \"{white}\"]\n[Black \"{black}\"]\n{more}[Result \"1-0\"]\n\n1. e4 e5 1-0\n\n")
+}
+
+fn of_kasparov() -> Case {
+    let teams =
+        "[WhiteTeam \"SV A\"]\n[BlackTeam \"SV B\"]\n[Annotator \"N, N\"]\n[SourceTitle \"CB\"]\n";
+    Case::of_pgn(
+        &[
+            game("Kasparov, G", "Karpov, Anatoly", ""),
+            game("Karpov, Anatoly", "Kasparov, Garry", teams),
+            game("Short, Nigel", "Kasparov, G", teams),
+            game("Kasparov, G", "Kasparov, Garry", ""),
+        ]
+        .concat(),
+    )
+}
+
+#[test]
+fn games_are_deleted_once_that_is_agreed_to_and_restored() {
+    let case = of_kasparov();
+    let before = case.does("export", &[]);
+    let files = bytes_of(&case);
+    case.refuses("delete", &["player:Karpov"], "would mark 2 games");
+    let said = case.does("delete", &["player:Karpov", "--dry-run"]);
+    assert!(said.starts_with("would mark 2 games"), "{said}");
+    assert_eq!(bytes_of(&case), files);
+    let said = case.does("delete", &["player:Karpov", "--yes"]);
+    assert!(said.starts_with("2 games marked as deleted"), "{said}");
+    assert_eq!(case.does("find", &["--numbers"]), "3\n4\n");
+    case.refuses("delete", &["player:Karpov", "--yes"], "no game fits");
+    // What is deleted otherwise stays so.
+    case.does("delete", &["number:3", "--yes"]);
+    let said = case.does("delete", &["player:Karpov", "--restore", "--yes"]);
+    assert_eq!(said, "2 games restored\n");
+    assert_eq!(case.does("find", &["--numbers"]), "1\n2\n4\n");
+    case.does("delete", &["number:1-", "--restore", "--yes"]);
+    assert_eq!(case.does("export", &[]), before);
+    case.refuses("delete", &["nonsense:1", "--yes"], "no term is called");
+    case.is_sound();
+}
+
+#[test]
+fn two_spellings_become_one_in_all_games_and_two_again() {
+    let case = of_kasparov();
+    let before = case.does("export", &[]);
+    let files = bytes_of(&case);
+    let names = ["players", "Kasparov, G", "Kasparov, Garry"];
+    case.refuses("merge", &names, "(3 games); --yes");
+    assert_eq!(bytes_of(&case), files);
+    let said = case.does("merge", &[&names[..], &["--yes"]].concat());
+    assert!(said.contains("(3 games)"), "{said}");
+    let merged = case.does("export", &[]);
+    assert_eq!(
+        merged,
+        before.replace("\"Kasparov, G\"", "\"Kasparov, Garry\"")
+    );
+    case.is_sound();
+    case.refuses(
+        "merge",
+        &[&names[..], &["--yes"]].concat(),
+        "there is \"Kasparov, Garry\"",
+    );
+    case.does("merge", &["--undo", "--yes"]);
+    assert_eq!(case.does("export", &[]), before);
+    case.is_sound();
+    case.refuses("merge", &["--undo", "--yes"], "no merge");
+}
+
+#[test]
+fn every_kind_is_merged() {
+    let teams =
+        "[WhiteTeam \"SV A\"]\n[BlackTeam \"SV B\"]\n[Annotator \"N, N\"]\n[SourceTitle \"CB\"]\n";
+    let others =
+        "[WhiteTeam \"SV B\"]\n[BlackTeam \"SV C\"]\n[Annotator \"M\"]\n[SourceTitle \"CBM\"]\n";
+    let case = Case::of_pgn(&[game("A", "B", teams), game("B", "C", others)].concat());
+    let before = case.does("export", &[]);
+    for (kind, from, into) in [
+        ("teams", "SV B", "SV A"),
+        ("annotators", "M", "N, N"),
+        ("sources", "CB", "CBM"),
+    ] {
+        let merged = case.does("export", &[]);
+        let quoted = |name: &str| format!("\"{name}\"");
+        case.does("merge", &[kind, from, into, "-y"]);
+        let now = case.does("export", &[]);
+        assert_eq!(now, merged.replace(&quoted(from), &quoted(into)), "{kind}");
+        assert_ne!(now, merged, "{kind}");
+        case.is_sound();
+    }
+    for _ in 0..3 {
+        case.does("merge", &["--undo", "-y"]);
+        case.is_sound();
+    }
+    assert_eq!(case.does("export", &[]), before);
+}
+
+#[test]
+fn what_was_changed_since_a_merge_stays() {
+    let case = of_kasparov();
+    case.does(
+        "merge",
+        &["players", "Kasparov, G", "Kasparov, Garry", "-y"],
+    );
+    case.does(
+        "merge",
+        &["players", "Kasparov, Garry", "Karpov, Anatoly", "-y"],
+    );
+    let merges = case.folder.path().join("state/cbfs/merges");
+    let of_base = fs::read_dir(merges).unwrap().next().unwrap().unwrap();
+    fs::remove_file(of_base.path().join("2.txt")).unwrap();
+    let before = case.does("export", &[]);
+    let said = case.does("merge", &["--undo", "-y"]);
+    assert!(said.contains("but for 3 of 3 places"), "{said}");
+    assert_eq!(case.does("export", &[]), before);
+    case.is_sound();
+}
+
+#[test]
+fn names_that_cannot_be_merged_are_said_so() {
+    let case = of_kasparov();
+    for (arguments, why) in [
+        (
+            &["players", "Nobody", "Short, Nigel"][..],
+            "called \"Nobody\"",
+        ),
+        (
+            &["players", "Kasparov", "Short, Nigel"],
+            "there is \"Kasparov, G\", \"Kasparov, Garry\"",
+        ),
+        (&["players", "Short, Nigel", "Short, Nigel"], "the same"),
+        (&["players", "Short, Nigel ~99", "Short, Nigel"], "called"),
+        (&["--undo"], "no merge"),
+    ] {
+        case.refuses("merge", arguments, why);
+    }
+    let wrong = case.ran("merge", &["games", "a", "b"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn what_is_read_only_stays_so() {
+    let case = of_kasparov();
+    for (path, why) in [
+        ("book/small/small.ctg", "opening book"),
+        ("2cbh/sample/sample.2cbh", "cbfs convert"),
+    ] {
+        let path = fixture(path);
+        let ran = case.run(&["delete", path.to_str().unwrap(), "number:1", "-y"]);
+        let said = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(1));
+        assert!(said.contains(why) && said.contains("read-only"), "{said}");
+    }
+}
+
+fn bytes_of(case: &Case) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder: &Path = case.folder.path();
+    let files = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let mut files: Vec<_> = files
+        .filter(|path| path.is_file())
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
