@@ -12,6 +12,7 @@ mod headers;
 mod position_index;
 pub mod referenced;
 mod searched;
+mod spellings;
 mod writable;
 
 use std::borrow::Cow;
@@ -32,6 +33,7 @@ pub use self::position_index::{
     FilesState, IndexMaking, IndexState, delete_index, index_file, index_of, make_index, open_index,
 };
 pub use self::searched::Searched;
+pub use self::spellings::{Alike, Likeness, alike_names};
 pub use self::writable::{read_only_after, take};
 pub use crate::cbh::Error;
 use crate::cbh::{

@@ -197,6 +197,44 @@ fn what_was_changed_since_a_merge_stays() {
 }
 
 #[test]
+fn a_list_of_spellings_is_reviewed_and_applied() {
+    let case = of_kasparov();
+    let before = case.does("export", &[]);
+    let list = case.does("names", &[]);
+    let expected = "action\tname\tgames\tinto\tgames_of_into\twhy\n\
+        ?\tKasparov, G\t3\tKasparov, Garry\t2\ta first name shortened\n";
+    assert_eq!(list, expected);
+    let file = case.folder.path().join("list.tsv");
+    let path = file.to_str().unwrap();
+    fs::write(&file, &list).unwrap();
+    case.refuses(
+        "names",
+        &["--apply", path, "-y"],
+        "no line that begins with merge",
+    );
+    let circle = list.replace('?', "merge") + "merge\tKasparov, Garry\t2\tKasparov, G\t3\tx\n";
+    fs::write(&file, circle).unwrap();
+    case.refuses("names", &["--apply", path, "-y"], "circle");
+    let chain = list.replace('?', "merge") + "merge\tKasparov, Garry\t2\tShort, Nigel\t3\tx\n";
+    fs::write(&file, chain).unwrap();
+    case.refuses(
+        "names",
+        &["--apply", path],
+        "merge 2 names into others (4 games)",
+    );
+    assert_eq!(case.does("export", &[]), before);
+    case.does("names", &["--apply", path, "-y"]);
+    let merged = case.does("export", &[]);
+    assert!(!merged.contains("Kasparov") && merged.matches("Short, Nigel").count() == 6);
+    case.is_sound();
+    case.does("merge", &["--undo", "-y"]);
+    assert_eq!(case.does("export", &[]), before);
+    case.is_sound();
+    fs::write(&file, "name\tinto\n").unwrap();
+    case.refuses("names", &["--apply", path, "-y"], "no such list");
+}
+
+#[test]
 fn names_that_cannot_be_merged_are_said_so() {
     let case = of_kasparov();
     for (arguments, why) in [

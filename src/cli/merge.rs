@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use self::record::{Merged, Record};
+pub(super) use self::record::{Merged, Record};
 use super::change::{self, Consent, count_of};
 use super::options::parse_code_page;
 use super::{Failure, places, print};
@@ -80,19 +80,29 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         }
         _ => take_back(args, &base, quiet),
     };
-    let (plan, ending) = match done {
-        Ok(done) => done,
+    finish(done, base, &args.base, quiet)
+}
+
+/// Saves what was planned, and says so.
+pub(super) fn finish(
+    planned: Result<(Option<Plan>, Ending), Failure>,
+    base: OpenBase,
+    path: &Path,
+    quiet: bool,
+) -> Result<(), Failure> {
+    let (plan, ending) = match planned {
+        Ok(planned) => planned,
         Err(failure) => {
-            change::save(base, &args.base, None)?;
+            change::save(base, path, None)?;
             return Err(failure);
         }
     };
-    let saved = change::save(base, &args.base, plan.as_ref());
+    let saved = change::save(base, path, plan.as_ref());
     ending.end(saved, quiet)
 }
 
 /// What is left to do with the record of a merge once the base is saved.
-enum Ending {
+pub(super) enum Ending {
     Nothing,
     /// Of a merge: the record of it, and what to say.
     Merged(PathBuf, String),
@@ -176,7 +186,7 @@ fn take_back(args: &Args, base: &OpenBase, quiet: bool) -> Result<(Option<Plan>,
 }
 
 /// The entity that is called so; the reason if none is, or several are.
-fn find(names: &EntityNames, name: &str) -> Result<EntityId, String> {
+pub(super) fn find(names: &EntityNames, name: &str) -> Result<EntityId, String> {
     let mut all = names.iter().filter(|(_, other)| *other == name);
     match (all.next(), all.next()) {
         (Some((id, _)), None) => return Ok(id),
@@ -219,7 +229,7 @@ fn alike(names: &EntityNames, name: &str) -> Option<String> {
 
 impl Record {
     /// Where merges of a base are kept.
-    fn folder(base: &Path) -> Result<Record, Failure> {
+    pub(super) fn folder(base: &Path) -> Result<Record, Failure> {
         let states = places::state();
         let state = states.first().ok_or_else(|| {
             Failure::new("there is no directory for what undoes a merge; set XDG_STATE_HOME")

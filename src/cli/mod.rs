@@ -35,6 +35,7 @@ mod logging;
 mod manual;
 mod merge;
 mod mount;
+mod names;
 mod open;
 mod options;
 mod pack;
@@ -130,6 +131,12 @@ enum Command {
     /// What is merged is kept in a file in the user's state directory, so that --undo
     /// can take it back.
     Merge(merge::Args),
+    /// List spellings that may be of one player, to be reviewed, and merge what the
+    /// list says
+    ///
+    /// The list has a line for each pair. Those that begin with `merge` are merged by
+    /// --apply, in one transaction; change `?` to that where it is one player.
+    Names(names::Args),
     /// Copy a base without gaps, deleted games and unused entities
     ///
     /// Games keep their order and get new numbers. The base itself is not
@@ -268,6 +275,7 @@ fn run(cli: Cli, messages: Arc<Messages>) -> Result<(), Failure> {
         Command::Import(args) => import::run(&args, cli.quiet),
         Command::Delete(args) => delete::run(&args, cli.quiet),
         Command::Merge(args) => merge::run(&args, cli.quiet),
+        Command::Names(args) => names::run(&args, cli.quiet),
         Command::Compact(args) => compact::run(&args, cli.quiet),
         Command::Convert(args) => convert::run(&args, cli.quiet),
         Command::Check(args) => check::run(&args, cli.quiet),
