@@ -20,7 +20,8 @@
 //! | [`remark`] | evaluation, clocks and words of a position |
 //! | [`uci`], [`days`] | moves and dates as they are stored |
 //! | [`buffer`] | the rows of one row group |
-//! | [`moves`] | the column of moves as it is stored |
+//! | [`moves`], [`texts`] | columns of moves and of texts as they are stored |
+//! | [`chunk`] | such a column of a row group, page by page |
 //! | [`sorter`] | sorts more numbers than fit in memory |
 //! | [`parts`] | which games are in which file |
 //! | [`writing`] | a base into a folder, on all cores |
@@ -34,6 +35,7 @@
 
 mod asked;
 mod buffer;
+mod chunk;
 mod column;
 mod days;
 mod games;
@@ -45,6 +47,7 @@ mod reading;
 mod remark;
 mod schema;
 mod sorter;
+mod texts;
 mod uci;
 mod writing;
 

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use ::parquet::basic::{Compression, Encoding, ZstdLevel};
 use ::parquet::errors::Result;
 use ::parquet::file::metadata::{KeyValue, SortingColumn};
-use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
+use ::parquet::file::properties::WriterProperties;
 use ::parquet::schema::parser::parse_message_type;
 use ::parquet::schema::types::{ColumnPath, TypePtr};
+
+use super::chunk::LEVEL;
 
 /// Changes whenever a column of a table is added, removed, renamed or gets
 /// another meaning. Files have it under the key `cbfs.schema`.
@@ -132,7 +134,7 @@ impl Table {
     pub(super) fn properties(&self) -> Result<WriterProperties> {
         let mut properties = WriterProperties::builder()
             .set_created_by(format!("cbfs version {}", env!("CARGO_PKG_VERSION")))
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
             .set_key_value_metadata(Some(vec![KeyValue::new(
                 "cbfs.schema".to_owned(),
                 SCHEMA_VERSION.to_string(),
@@ -141,14 +143,10 @@ impl Table {
         for column in self.columns {
             let path = ColumnPath::from(column.name);
             properties = match column.kind {
-                Kind::LongText => properties
-                    .set_column_dictionary_enabled(path.clone(), false)
-                    .set_column_statistics_enabled(path, EnabledStatistics::None),
                 // Rows are sorted by number within an opening: differences are small.
                 Kind::Long => properties
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
-                Kind::Name => properties.set_column_bloom_filter_enabled(path, true),
                 _ => properties,
             };
         }
