@@ -831,11 +831,17 @@ impl<'t> MoveText<'_, 't> {
         }
         self.let_go(self.line.at(), None);
         self.held = outer.held;
-        let mut left = std::mem::replace(&mut self.waiting, outer.waiting);
-        left.extend(self.nags.drain(..).map(spelled));
+        let left = std::mem::replace(&mut self.waiting, outer.waiting);
+        let nags = std::mem::take(&mut self.nags);
         self.numbers.close();
         self.line.resume(outer.line);
         self.before = Some(outer.before);
+        // `e4 (!)`
+        for nag in nags {
+            if !self.remarks.has_nag(self.line.at(), nag) {
+                self.remarks.nag(self.line.at(), nag);
+            }
+        }
         self.earlier = outer.earlier;
         self.took_in_passing = false;
         self.is_behind_variation = true;

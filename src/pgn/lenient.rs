@@ -253,7 +253,7 @@ impl fmt::Display for Liberty {
             Liberty::Braces => "braces within a remark; shown as parentheses, since PGN ends a remark at the first",
             Liberty::NoMoves => "a variation without moves; left out, its remarks are kept",
             Liberty::NumberLetters => "letters in move numbers, such as l. or 1O.; read as digits",
-            Liberty::NagBefore => "a NAG before the first move of a game or variation; given to that move",
+            Liberty::NagBefore => "a NAG before the first move of a game or variation, or in parentheses; given to the move beside it",
             Liberty::TagAgain => return write!(f, "a tag twice with two values; the second is {kept}"),
         })
     }

@@ -50,6 +50,10 @@ pub(super) enum Subject {
     Named { after: PlyId, next: PlyId },
 }
 
+/// Squares and arrows of a ply are looked for in so many of its last remarks: a ply
+/// has no more that are not made by hand to take time.
+const MOST_LOOKED_AT: usize = 64;
+
 /// The order of remarks on one ply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
@@ -232,9 +236,31 @@ impl Remarks {
                 None => self.add(ply, Annotation::TextAfter(text)),
             }
         }
-        read.remarks
-            .into_iter()
-            .for_each(|remark| self.add(ply, remark));
+        for remark in read.remarks {
+            if !self.joins_marks(ply, &remark) {
+                self.add(ply, remark);
+            }
+        }
+    }
+
+    /// Whether squares or arrows continue those of an earlier comment on the ply: a
+    /// base has one list of each, and nobody could tell the two apart on a board.
+    fn joins_marks(&mut self, ply: PlyId, remark: &Annotation) -> bool {
+        let found = self.found.iter_mut().rev();
+        let mut of_ply = found
+            .take(MOST_LOOKED_AT)
+            .take_while(|(other, _)| *other == ply);
+        of_ply.any(|(_, found)| match (found, remark) {
+            (Annotation::Squares(all), Annotation::Squares(more)) => {
+                all.extend(more);
+                true
+            }
+            (Annotation::Arrows(all), Annotation::Arrows(more)) => {
+                all.extend(more);
+                true
+            }
+            _ => false,
+        })
     }
 
     /// Moves all remarks into `annotations`, in the order of their plies: on

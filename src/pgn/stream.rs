@@ -4,7 +4,8 @@
 //! moves; comments between a result and that line belong to what follows. So it
 //! is before a tag of the roster that a game without moves has already, if an
 //! empty line stands between, or if it is `Event` and another one follows that is
-//! there already: such a game may lack even its result. An
+//! there already, and before any tag behind an empty line if players follow that
+//! are named already: such a game may lack even its result. An
 //! empty line with a tag `Event` behind it ends an open comment if another tag
 //! or the first move follows, and so does one
 //! with any tag pair if the comment never ends otherwise: one bad game does not
@@ -264,6 +265,8 @@ struct Perhaps {
     start: usize,
     /// Whether a comment is open there.
     in_comment: bool,
+    /// The tags of [`ROSTER`] that say so if the game before has them already.
+    telling: u8,
 }
 
 /// Whether a game begins.
@@ -288,7 +291,7 @@ impl Perhaps {
             };
         }
         match roster_bit(begin) {
-            tag if tag & !EVENT & before.roster != 0 => Begins::Surely(self.start),
+            tag if tag & self.telling & before.roster != 0 => Begins::Surely(self.start),
             _ if is_tag => Begins::Perhaps(self),
             _ => Begins::Not,
         }
@@ -359,6 +362,7 @@ impl Seen {
 const ROSTER: [&str; 7] = ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
 
 const EVENT: u8 = 1;
+const PLAYERS: u8 = 1 << 4 | 1 << 5;
 
 impl<R: BufRead> Sections<R> {
     /// Begins at the first line.
@@ -694,18 +698,31 @@ impl State {
     }
 
     /// The game that may begin with the line at `start` of a text: with a second
-    /// tag `Event`, or with one in a comment behind an empty line.
+    /// tag `Event`, with any tag behind an empty line if players follow that are
+    /// named already, or with `Event` in a comment behind an empty line.
     fn may_begin_game(&self, line: &[u8], text: &[u8], start: usize) -> Option<Perhaps> {
         let in_comment = self.in_comment;
-        let begins = if in_comment {
-            begins_game_after_blank(text, start, &["Event"])
+        let telling = if in_comment {
+            begins_game_after_blank(text, start, &["Event"]).then_some(0)
+        } else if self.has_moves {
+            None
         } else {
-            let is_event = roster_bit(line_begin(line)) == EVENT;
+            let begin = line_begin(line);
+            let is_event = roster_bit(begin) == EVENT;
             // A game has more tags than that.
             let is_again = self.roster & EVENT != 0 && self.roster != EVENT;
-            is_event && !self.has_moves && is_again
+            let is_apart = self.is_apart && begins_tag_pair(begin);
+            match (is_event && is_again, is_apart) {
+                (true, _) => Some(!EVENT),
+                (false, true) => Some(PLAYERS),
+                (false, false) => None,
+            }
         };
-        begins.then_some(Perhaps { start, in_comment })
+        Some(Perhaps {
+            start,
+            in_comment,
+            telling: telling?,
+        })
     }
 
     /// Whether the moves in a text end in a result.

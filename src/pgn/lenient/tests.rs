@@ -665,6 +665,22 @@ fn words_that_are_no_utf_8_are_of_the_page() {
 }
 
 #[test]
+fn arrows_and_squares_of_neighbouring_comments_are_one_list() {
+    check(&[
+        (
+            "1. e4 {[%cal Ge2e4]} {[%csl Ra1]} {[%cal Rd2d4]} e5 *",
+            "1. e4 {[%cal Ge2e4,Rd2d4] [%csl Ra1]} 1... e5 *",
+            &[],
+        ),
+        (
+            "1. e4 {[%csl Ga1]} {so} {[%csl Rb1]} e5 {[%csl Rc1]} *",
+            "1. e4 {[%csl Ga1,Rb1] so} 1... e5 {[%csl Rc1]} *",
+            &[],
+        ),
+    ]);
+}
+
+#[test]
 fn a_nag_before_the_first_move_is_that_moves() {
     use Liberty::NagBefore;
     check(&[
@@ -677,8 +693,13 @@ fn a_nag_before_the_first_move_is_that_moves() {
         ),
         (
             "1. e4 ($6) e5 *",
-            "1. e4 {$6} 1... e5 *",
+            "1. e4 $6 e5 *",
             &[NagBefore, Liberty::NoMoves],
+        ),
+        (
+            "1. e4 $1 (D) (!) e5 *",
+            "1. e4 $1 $201 e5 *",
+            &[Liberty::Marks, NagBefore, Liberty::NoMoves],
         ),
         ("$10 *", "{$10} *", &[NagBefore]),
     ]);

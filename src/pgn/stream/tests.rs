@@ -47,6 +47,25 @@ fn a_section_begins_with_each_first_tag_pair_after_moves() {
 }
 
 #[test]
+fn players_behind_an_empty_line_are_those_of_the_next_game() {
+    let first = "[White \"A\"]\n[Black \"B\"]\n[Result \"1-0\"]\n";
+    let players = "[White \"C\"]\n[Black \"D\"]\n\n1. e4 *\n";
+    for (between, line) in [
+        ("\n[Site \"S\"]\n", 5),
+        ("\n[ECO \"C20\"]\n[WhiteTitle \"GM\"]\n", 5),
+        ("\n\n\n[Event \"E\"]\n[Date \"?\"]\n", 7),
+        ("\n{moves lost}\n\n[Event \"E\"]\n", 7),
+    ] {
+        let text = format!("{first}{between}{players}");
+        assert_eq!(lines(&text), [1, line], "{text}");
+    }
+    // More of the same game.
+    for more in ["\n[Site \"S\"]\n", "\n[ECO \"C20\"]\n[Event \"E\"]\n"] {
+        assert_eq!(lines(&format!("{first}{more}\n1. e4 *\n")), [1], "{more}");
+    }
+}
+
+#[test]
 fn a_game_begins_behind_whatever_else_is_on_its_line() {
     let first = "[Event \"A\"]\n[White \"B\"]\n\n1. e4 e5 1-0";
     let next = "[Event \"C\"]\n[White \"D\"]\n\n1. d4 *\n";
