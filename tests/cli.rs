@@ -1144,6 +1144,75 @@ fn a_check_of_a_damaged_base_ends_with_1_and_a_line_for_each_defect() {
 }
 
 #[test]
+fn a_check_as_json_says_the_same() {
+    let directory = copy_of_base("cbh/sample");
+    let base = directory.path().join("sample.cbh");
+    let report = |source: &Path, code: i32| -> serde_json::Value {
+        let output = cbfs(&["check", "--json", source.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let none = serde_json::json!([]);
+    let sound = report(&base, 0);
+    assert_eq!((&sound["defects"], &sound["records"]), (&none, &15.into()));
+    assert_eq!(
+        (&sound["sound"], sound["error"].is_null()),
+        (&true.into(), true)
+    );
+    let book = report(&fixture("book/small/small.ctb"), 0);
+    assert_eq!(
+        (&book["positions"], &book["unreachable"]),
+        (&107.into(), &3.into())
+    );
+    let archive = report(&fixture("archive/sample.cbv"), 0);
+    assert_eq!(archive["records"], 15);
+
+    let mut headers = std::fs::read(&base).unwrap();
+    headers[46 + 45] = 200;
+    std::fs::write(&base, headers).unwrap();
+    let trees = base.with_extension("cbp");
+    let bytes = std::fs::read(&trees).unwrap();
+    // The number of players.
+    std::fs::write(&trees, [&bytes[..20], &[99], &bytes[21..]].concat()).unwrap();
+    let damaged = report(&base, 1);
+    let defects = damaged["defects"].as_array().unwrap();
+    let printed = text(&check(&base).stdout);
+    let lines = defects.iter().map(|defect| {
+        let [file, what] = ["file", "what"].map(|field| defect[field].as_str().unwrap());
+        assert_eq!(defect["repaired"], false);
+        format!(
+            "{file} at {:#x}: {what}\n",
+            defect["offset"].as_u64().unwrap()
+        )
+    });
+    let lines: String = lines.collect();
+    assert!(
+        !lines.is_empty() && printed.starts_with(&lines),
+        "{printed}{lines}"
+    );
+    assert_eq!(damaged["sound"], false);
+
+    let repaired = cbfs(&["check", "--repair", "--json", base.to_str().unwrap()]);
+    let repaired: serde_json::Value = serde_json::from_slice(&repaired.stdout).unwrap();
+    let of_all = repaired["defects"].as_array().unwrap().iter();
+    assert!(
+        of_all.clone().any(|defect| defect["repaired"] == true),
+        "{repaired}"
+    );
+    assert_eq!(report(&base, 0)["sound"], true);
+
+    std::fs::remove_file(base.with_extension("cbg")).unwrap();
+    let failed = report(&base, 2);
+    assert!(
+        failed["error"]
+            .as_str()
+            .unwrap()
+            .contains("without its moves")
+    );
+    assert_eq!(failed["sound"], false);
+}
+
+#[test]
 fn a_required_file_of_another_format_is_one_defect() {
     let directory = copy_of_base("cbh/sample");
     let base = directory.path().join("sample.cbh");

@@ -5,16 +5,17 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::check::{DEFECTS, NOT_CHECKED};
+use super::check::{Found, NOT_CHECKED, Report};
 use super::export::write_file;
 use super::{Failure, print, progress};
 use crate::book::check::{Checked, check as check_book};
 use crate::book::export::{ExportError, ExportFormat, Exported};
 use crate::book::walk::Limits;
 use crate::book::{Book, Error, Member};
-use crate::escape::{self, Escaped, push_line};
+use crate::escape::{self, push_line};
 use crate::game::Defect;
 
 /// Prints information about a book.
@@ -105,98 +106,87 @@ fn json_of(book: &dyn Book) -> String {
     escape::json(&format!("{all:#}\n"))
 }
 
-/// Checks a book: writes one line for each defect, and a summary.
+/// Checks a book: reports each defect, and sums up.
 pub(super) fn check(
     opened: Result<Arc<dyn Book>, Error>,
     limit: u32,
+    report: &mut Report,
     quiet: bool,
 ) -> Result<(), Failure> {
-    let output = |error| Failure::output(&error);
-    let mut out = BufWriter::new(io::stdout());
     let book = match opened {
         Ok(book) => book,
         // The rest cannot be read, but this defect is known.
-        Err(error @ Error::Malformed { .. }) => {
-            writeln!(out, "{}", Escaped(error))
-                .and_then(|()| out.flush())
-                .map_err(output)?;
-            return Err(Failure::quiet(DEFECTS));
+        Err(Error::Malformed { file, offset, what }) => {
+            report.defect(
+                &ProgressBar::hidden(),
+                Found {
+                    file: &file.display(),
+                    offset,
+                    what: &what,
+                    is_repaired: false,
+                },
+            );
+            return Ok(());
         }
         Err(error) => return Err(not_checked(&error)),
     };
-    let facts = book.facts();
-    let count = u32::try_from(facts.positions.unwrap_or(0)).unwrap_or(u32::MAX);
+    let count = u32::try_from(book.facts().positions.unwrap_or(0)).unwrap_or(u32::MAX);
     let bar = progress::bar_of("positions", count, quiet);
-    let mut found: u64 = 0;
-    let mut written = Ok(());
-    let limits = Limits::positions(limit);
     let checked = check_book(
         book.as_ref(),
-        limits,
+        Limits::positions(limit),
         &|positions| bar.inc(positions),
-        &mut |defect| {
-            found += 1;
-            if written.is_ok() {
-                written = bar.suspend(|| write_defect(&mut out, book.as_ref(), &defect));
-            }
-        },
+        &mut |defect| tell(report, &bar, book.as_ref(), &defect),
     );
     bar.finish_and_clear();
-    written.and_then(|()| out.flush()).map_err(output)?;
-    let checked = checked.map_err(|error| not_checked(&error))?;
-    if !quiet {
-        write_summary(&mut out, book.as_ref(), checked, found)
-            .and_then(|()| out.flush())
-            .map_err(output)?;
-    }
-    if found > 0 {
-        return Err(Failure::quiet(DEFECTS));
-    }
+    sum_up(
+        report,
+        book.as_ref(),
+        checked.map_err(|error| not_checked(&error))?,
+    );
     Ok(())
 }
 
-fn write_defect(out: &mut impl Write, book: &dyn Book, defect: &Defect) -> io::Result<()> {
+fn tell(report: &mut Report, bar: &ProgressBar, book: &dyn Book, defect: &Defect) {
     let Defect { file, offset, what } = defect;
     let member = book.facts().members.iter().find(|member| {
         let extension = member.path.extension().unwrap_or_default();
         extension.to_string_lossy().eq_ignore_ascii_case(file)
     });
-    match member {
-        Some(member) => {
-            let path = member.path.display();
-            let line = format_args!("{path} at {offset:#x}: {what}");
-            writeln!(out, "{}", Escaped(line))
-        }
-        None => writeln!(out, "{}", Escaped(defect)),
-    }
+    let file = member.map_or(format!(".{file}"), |member| {
+        member.path.display().to_string()
+    });
+    report.defect(
+        bar,
+        Found {
+            file: &file,
+            offset: *offset,
+            what,
+            is_repaired: false,
+        },
+    );
 }
 
-fn write_summary(
-    out: &mut impl Write,
-    book: &dyn Book,
-    checked: Checked,
-    found: u64,
-) -> io::Result<()> {
+fn sum_up(report: &mut Report, book: &dyn Book, checked: Checked) {
     let Checked {
         positions,
         moves,
         unreachable,
     } = checked;
-    let summary = match found {
-        0 => "sound".to_owned(),
-        1 => "1 defect".to_owned(),
-        many => format!("{many} defects"),
-    };
-    let unreachable = match unreachable {
+    let far = match unreachable {
         Some(0) => String::new(),
         Some(number) => format!(", {number} of the positions unreachable from the start"),
         None => ", too many to say which are reached from the start".to_owned(),
     };
-    let stem = Escaped(&book.facts().stem);
-    writeln!(
-        out,
-        "{stem}: {summary} ({positions} positions, {moves} moves{unreachable})"
-    )
+    report.sum_up(
+        &book.facts().stem,
+        &format_args!("{positions} positions, {moves} moves{far}"),
+        vec![
+            ("positions", json!(positions)),
+            ("moves", json!(moves)),
+            ("unreachable", json!(unreachable)),
+        ],
+    );
 }
 
 fn not_checked(error: &Error) -> Failure {

@@ -1,9 +1,14 @@
 //! `cbfs check`: reports the defects of a base, a book or an archive, one line
 //! each.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+mod report;
+
 use std::path::PathBuf;
 
+use indicatif::ProgressBar;
+use serde_json::json;
+
+pub(super) use self::report::{Found, Report};
 use super::password::PasswordFile;
 use super::{Failure, archive, book, progress};
 use crate::archive::{Member, has_archive_extension};
@@ -11,7 +16,6 @@ use crate::base::{self, Base, Family, File, path_of};
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, ChangeError, OpenBase, SaveError};
 use crate::cbh2;
-use crate::escape::Escaped;
 use crate::game::Defect;
 
 /// Exit code: there are defects.
@@ -37,13 +41,24 @@ pub(super) struct Args {
     #[arg(long)]
     repair: bool,
 
+    /// Print one JSON document: the defects, what was checked, and whether it is
+    /// sound
+    #[arg(long)]
+    json: bool,
+
     #[command(flatten)]
     password: PasswordFile,
 }
 
 /// Checks `args.source`. Prints each defect as it is found, and a summary;
-/// `quiet` leaves out the summary if there are no defects.
+/// `quiet` leaves out the summary.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
+    let mut report = Report::begin(args.json, quiet);
+    let checked = check_source(args, &mut report, quiet);
+    report.end(checked)
+}
+
+fn check_source(args: &Args, report: &mut Report, quiet: bool) -> Result<(), Failure> {
     if let Some(opened) = crate::book::open(&args.source, None) {
         if args.repair {
             let why = "an opening book cannot be repaired; check it without --repair";
@@ -52,30 +67,32 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
                 ..Failure::about(&args.source, why)
             });
         }
-        return book::check(opened, args.export_limit, quiet);
+        return book::check(opened, args.export_limit, report, quiet);
     }
     if has_archive_extension(&args.source) {
-        return check_archive(args, quiet);
+        return check_archive(args, report, quiet);
     }
-    let mut out = BufWriter::new(io::stdout());
-    let found = match open(args, &mut out, quiet)? {
-        Ok(base) => check(base.as_ref(), &mut out, quiet)?,
+    match open(args, report, quiet)? {
+        Ok(base) => check(base.as_ref(), report, quiet),
         // The rest cannot be read, but this defect is known.
-        Err(error @ cbh::Error::Malformed { .. }) => {
-            writeln!(out, "{}", Escaped(error)).map_err(|error| Failure::output(&error))?;
-            1
+        Err(cbh::Error::Malformed { file, offset, what }) => {
+            report.defect(
+                &ProgressBar::hidden(),
+                Found {
+                    file: &file.display(),
+                    offset,
+                    what: &what,
+                    is_repaired: false,
+                },
+            );
+            Ok(())
         }
-        Err(error) => return Err(not_checked(error)),
-    };
-    out.flush().map_err(|error| Failure::output(&error))?;
-    if found > 0 {
-        return Err(Failure::quiet(DEFECTS));
+        Err(error) => Err(not_checked(error)),
     }
-    Ok(())
 }
 
 /// Checks an archive: all its members, and the base in it.
-fn check_archive(args: &Args, quiet: bool) -> Result<(), Failure> {
+fn check_archive(args: &Args, report: &mut Report, quiet: bool) -> Result<(), Failure> {
     let not_checked = |failure: Failure| Failure {
         code: NOT_CHECKED,
         ..failure
@@ -87,49 +104,45 @@ fn check_archive(args: &Args, quiet: bool) -> Result<(), Failure> {
     let archive = archive::open(&args.source, &args.password, None).map_err(not_checked)?;
     let bytes = archive.members().iter().map(Member::size).sum();
     let bar = progress::bytes_bar(Some(bytes), quiet);
-    let mut out = BufWriter::new(io::stdout());
-    let (mut damaged, mut written) = (0_u64, Ok(()));
     let progress = &mut |bytes| {
         bar.inc(bytes);
         true
     };
     let examined = archive.examine(progress, &mut |fault| {
-        damaged += 1;
-        if written.is_ok() {
-            let (path, offset) = (archive.path().display(), fault.offset);
-            let line = format_args!("{path} at {offset:#x}: {}", fault.what);
-            written = bar.suspend(|| writeln!(out, "{}", Escaped(line)));
-        }
+        report.defect(
+            &bar,
+            Found {
+                file: &archive.path().display(),
+                offset: fault.offset,
+                what: &fault.what,
+                is_repaired: false,
+            },
+        );
     });
     bar.finish_and_clear();
-    written
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::output(&error))?;
     examined.map_err(|error| not_checked(Failure::about(&args.source, error)))?;
+    let is_damaged = report.found() > 0;
     // Defects of the table of contents were reported already.
     let family = Family::inside(archive.path(), archive.root());
     let opened = family.and_then(|family| family.open(&cbh::Options::default(), Vec::new()));
     let checked = match opened {
-        Ok(database) => check(database.as_ref(), &mut out, quiet),
+        Ok(database) => check(database.as_ref(), report, quiet),
         Err(error) => Err(not_checked(Failure::new(error))),
     };
-    match checked {
-        // Report the defects of the archive and the reason why the base was not
-        // checked.
-        Err(failure) if damaged > 0 => Err(Failure {
+    checked.map_err(|failure| match failure {
+        // The defects of the archive are told, and why the base was not checked.
+        failure if is_damaged => Failure {
             code: DEFECTS,
             ..failure
-        }),
-        Err(failure) => Err(failure),
-        Ok(0) if damaged == 0 => Ok(()),
-        Ok(_) => Err(Failure::quiet(DEFECTS)),
-    }
+        },
+        failure => failure,
+    })
 }
 
 /// Opens the base for reading, after repairing it if requested.
 fn open(
     args: &Args,
-    out: &mut impl Write,
+    report: &mut Report,
     quiet: bool,
 ) -> Result<Result<Box<dyn Base>, cbh::Error>, Failure> {
     let options = cbh::Options::default();
@@ -144,7 +157,7 @@ fn open(
         return Ok(base::open(&args.source, &options));
     }
     if args.repair {
-        repair(args, out, quiet)?;
+        repair(args, report, quiet)?;
     }
     match OpenBase::to_read(&args.source, &options) {
         Ok(base) => Ok(Ok(Box::new(base.database))),
@@ -153,44 +166,32 @@ fn open(
     }
 }
 
-/// Checks an open base; returns the number of defects.
-fn check(database: &dyn Base, out: &mut impl Write, quiet: bool) -> Result<u64, Failure> {
-    let bar = progress::bar(database.last_id(), quiet);
+/// Checks an open base.
+fn check(database: &dyn Base, report: &mut Report, quiet: bool) -> Result<(), Failure> {
+    let records = database.last_id();
+    let bar = progress::bar(records, quiet);
     let files = database.files();
-    let mut found: u64 = 0;
-    let mut written = Ok(());
     let checked = database.check(&|records| bar.inc(records), &mut |defect| {
-        found += 1;
-        if written.is_ok() {
-            written = bar.suspend(|| write_defect(out, database, &files, &defect));
-        }
+        tell(report, &bar, (database, &files), &defect, false);
     });
     bar.finish_and_clear();
-    let summary = match found {
-        0 => "sound".to_owned(),
-        1 => "1 defect".to_owned(),
-        many => format!("{many} defects"),
-    };
-    let output = |error| Failure::output(&error);
-    written.map_err(output)?;
-    // Keep the defects that were printed before an error.
-    out.flush().map_err(output)?;
     checked.map_err(not_checked)?;
-    if !quiet {
-        let records = database.last_id();
-        let base = path_of(&files, "");
-        let line = format_args!("{}: {summary} ({records} records)", base.display());
-        writeln!(out, "{}", Escaped(line)).map_err(output)?;
-    }
-    Ok(found)
+    report.sum_up(
+        &path_of(&files, "").display(),
+        &format_args!("{records} records"),
+        vec![("records", json!(records))],
+    );
+    Ok(())
 }
 
-fn write_defect(
-    out: &mut impl Write,
-    base: &dyn Base,
-    files: &[File],
+/// Reports a defect of a base.
+fn tell(
+    report: &mut Report,
+    bar: &ProgressBar,
+    (base, files): (&dyn Base, &[File]),
     defect: &Defect,
-) -> io::Result<()> {
+    is_repaired: bool,
+) {
     let Defect { file, offset, what } = defect;
     let is_known = files.iter().any(|of| of.extension == *file);
     let directory = base.location().directory;
@@ -199,39 +200,32 @@ fn write_defect(
     } else {
         path_of(files, file)
     };
-    let line = format_args!("{} at {offset:#x}: {what}", path.display());
-    writeln!(out, "{}", Escaped(line))?;
-    // Suspend the progress bar while printing, so that they do not mix.
-    if io::stdout().is_terminal() {
-        out.flush()?;
-    }
-    Ok(())
+    report.defect(
+        bar,
+        Found {
+            file: &path.display(),
+            offset: *offset,
+            what,
+            is_repaired,
+        },
+    );
 }
 
-/// Repairs the base, and prints each defect that was repaired.
-fn repair(args: &Args, out: &mut impl Write, quiet: bool) -> Result<(), Failure> {
+/// Repairs the base, and reports each defect that was repaired.
+fn repair(args: &Args, report: &mut Report, quiet: bool) -> Result<(), Failure> {
     let failed = |error| not_opened(args, error);
     let options = cbh::Options::default();
     let base = OpenBase::to_change(&args.source, &options, "cbfs check --repair");
     let base = base.map_err(failed)?;
     let bar = progress::bar(base.database.last_id(), quiet);
     let files = Base::files(&base.database);
-    let mut written = Ok(());
     let repaired = cbh::repair(&base, &|records| bar.inc(records), &mut |defect| {
-        if written.is_ok() {
-            written = bar.suspend(|| {
-                write!(out, "repaired: ")?;
-                write_defect(out, &base.database, &files, &defect)
-            });
-        }
+        tell(report, &bar, (&base.database, &files), &defect, true);
     });
     bar.finish_and_clear();
     let closed = base.store.close().map_err(|error| failed(error.into()));
     repaired.map_err(failed)?;
-    closed?;
-    written
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::output(&error))
+    closed
 }
 
 fn not_opened(args: &Args, error: ChangeError) -> Failure {
