@@ -3,9 +3,12 @@
 //!
 //! `mount.fuse.cbfs SOURCE DIRECTORY [-sfnv] [-o OPTIONS] [-t TYPE]`
 
+mod remount;
+
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use self::remount::REMOUNT;
 use super::{Failure, daemon, mount};
 
 const USAGE: u8 = 1;
@@ -26,7 +29,13 @@ pub(super) fn run(arguments: &[OsString]) -> Result<(), Failure> {
         code: USAGE,
         ..Failure::new(why)
     })?;
-    let mounted = if is_fake {
+    let options = args.options.join(",");
+    let is_remount = options.split(',').any(|option| option == REMOUNT);
+    let mounted = if is_remount && is_fake {
+        Ok(())
+    } else if is_remount {
+        remount::run(&args.mountpoint, &options)
+    } else if is_fake {
         mount::check(&args).map(|_| ())
     } else {
         daemon::start(&args.for_daemon(0, false), None)
@@ -68,13 +77,16 @@ fn parse(arguments: &[OsString]) -> Result<(mount::Args, bool), String> {
     Ok((args, is_fake))
 }
 
-/// Joins the options. mount(8) passes `rw` whenever `ro` was not given, so it
-/// is ignored.
+/// The options. mount(8) passes `rw` whenever `ro` was not given, so it is ignored,
+/// but for a mount that is there.
 fn list(options: Option<&OsString>) -> Result<String, String> {
     let options = options
         .map(OsString::as_os_str)
         .and_then(OsStr::to_str)
         .ok_or("-o needs options")?;
+    if options.split(',').any(|option| option == REMOUNT) {
+        return Ok(options.to_owned());
+    }
     let kept: Vec<&str> = options
         .split(',')
         .filter(|option| *option != "rw")

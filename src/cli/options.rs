@@ -190,7 +190,11 @@ impl MountOptions {
             "rw" => self.writing = Writing::Needed,
             "clean" => self.is_clean = true,
             "drop_foreign_tags" => self.drops_foreign_tags = true,
-            "remount" => return Err("remount: unmount and mount again instead".to_owned()),
+            "remount" => {
+                return Err(
+                    "remount is an option of mount(8): mount -o remount,ro DIRECTORY".to_owned(),
+                );
+            }
             _ => {
                 return Err(format!(
                     "unknown mount option {option:?}; see cbfs mount --help"
