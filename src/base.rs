@@ -9,6 +9,7 @@ mod archived;
 mod convert;
 mod family;
 mod headers;
+mod merges;
 mod position_index;
 pub mod referenced;
 mod searched;
@@ -29,6 +30,7 @@ pub use self::family::Family;
 pub use self::headers::{
     HeadersTsv, Names as HeaderNames, Row as HeaderRow, append_names as append_header_names,
 };
+pub use self::merges::{Merged, MergedPair, Merges};
 pub use self::position_index::{
     FilesState, IndexMaking, IndexState, delete_index, index_file, index_of, make_index, open_index,
 };

@@ -641,6 +641,7 @@ fn saving_a_base_leaves_the_book_beside_it_unchanged() {
         label: "here".to_owned(),
         clock: time,
         drops_foreign_tags: false,
+        merges: None,
         is_ending: |_| false,
     };
     let bases = Folder::new(folder.path(), cbfs::cbh::Options::default(), None);

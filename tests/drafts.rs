@@ -14,6 +14,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
@@ -332,6 +333,44 @@ fn a_directory_of_a_player_is_renamed_with_the_player() {
     daemon.restart();
     let text = fs::read_to_string(daemon.at("players/Newname, Nobody").join(&games[0])).unwrap();
     assert!(text.contains(" \"Newname, Nobody\"]"), "{text}");
+    daemon.end();
+    daemon.assert_sound();
+}
+
+#[test]
+fn a_player_renamed_to_another_is_merged_where_that_is_wished_for() {
+    let Some(mut daemon) = sample() else { return };
+    daemon.end();
+    daemon.start(&["merge"]);
+    let at = |name: &str| daemon.at("players").join(name);
+    let of = |name: &str| names(&at(name));
+    let (morphy, lasker) = ("Morphy, Paul", "Lasker, Edward");
+    let all: Vec<String> = [of(morphy), of(lasker), of("Thomas, George Alan")].concat();
+    let all: BTreeSet<String> = all.into_iter().collect();
+    // As rename(2) names it, and as mv(1) does where the directory is there.
+    fs::rename(at(morphy), at(lasker)).unwrap();
+    fs::rename(
+        at("Thomas, George Alan"),
+        at(lasker).join("Thomas, George Alan"),
+    )
+    .unwrap();
+    for gone in [morphy, "Thomas, George Alan"] {
+        assert!(!at(gone).exists() && !at(lasker).join(gone).exists());
+        assert!(!names(&daemon.at("players")).contains(&gone.to_owned()));
+    }
+    assert_eq!(of(lasker).into_iter().collect::<BTreeSet<_>>(), all);
+    assert!(daemon.text(4).contains("[White \"Lasker, Edward\"]"));
+    let tournaments = names(&daemon.at("tournaments"));
+    let renamed = fs::rename(
+        daemon.at("tournaments").join(&tournaments[0]),
+        daemon.at("tournaments").join(&tournaments[1]),
+    );
+    assert_eq!(errno(renamed), Some(libc::ENOTEMPTY));
+    let elsewhere = fs::rename(
+        at("Réti, Richard"),
+        daemon.at("eco/B").join("Réti, Richard"),
+    );
+    assert!(errno(elsewhere).is_some());
     daemon.end();
     daemon.assert_sound();
 }

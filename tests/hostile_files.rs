@@ -129,6 +129,7 @@ fn writer() -> Writer {
         label: "/mnt/first".to_owned(),
         clock: SystemTime::now,
         drops_foreign_tags: false,
+        merges: None,
         is_ending: |_| false,
     }
 }

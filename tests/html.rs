@@ -40,6 +40,7 @@ fn source(base: &Path) -> DatabaseSource {
         label: "/mnt/first".to_owned(),
         clock: SystemTime::now,
         drops_foreign_tags: false,
+        merges: None,
         is_ending: |_| false,
     };
     DatabaseSource::new(base, Reading::default(), None).written_by(Some(writer))

@@ -288,6 +288,7 @@ fn mounted(folder: &Path) -> Vfs {
         label: "/mnt/test".to_owned(),
         clock: SystemTime::now,
         drops_foreign_tags: false,
+        merges: None,
         is_ending: |_| false,
     };
     let base = folder.join("sample.cbh");

@@ -61,6 +61,7 @@ fn source_with(base: &Path, caches: Option<PathBuf>) -> DatabaseSource {
         label: "/mnt/first".to_owned(),
         clock: SystemTime::now,
         drops_foreign_tags: false,
+        merges: None,
         is_ending: |_| false,
     };
     DatabaseSource::new(base, Reading::default(), caches).written_by(Some(writer))

@@ -44,6 +44,7 @@ fn writer() -> Writer {
         label: "/mnt/first".to_owned(),
         clock: SystemTime::now,
         drops_foreign_tags: false,
+        merges: None,
         is_ending: |_| false,
     }
 }

@@ -1,17 +1,15 @@
 //! `cbfs merge`: lets all games name one player, team, annotator or source instead
 //! of another; and takes that back.
 
-mod record;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-pub(super) use self::record::{Merged, Record};
 use super::change::{self, Consent, count_of};
 use super::options::parse_code_page;
 use super::{Failure, places, print};
+use crate::base::{Merged, Merges};
 use crate::cbh::{CodePage, EntityId, EntityKind, EntityNames, OpenBase, Plan};
 use crate::search;
 
@@ -158,14 +156,15 @@ fn merge(
     {
         return Ok((None, Ending::Nothing));
     }
-    let record = Record::folder(&args.base)?.keep(&merged)?;
+    let record = keep(&args.base, &merged)?;
     let said = format!("\"{old}\" is \"{new}\" now ({games}); `cbfs merge --undo` takes it back\n");
     Ok((Some(plan), Ending::Merged(record, said)))
 }
 
 fn take_back(args: &Args, base: &OpenBase, quiet: bool) -> Result<(Option<Plan>, Ending), Failure> {
     let nothing = || Failure::about(&args.base, "there is no merge of it to take back");
-    let (path, merged) = Record::folder(&args.base)?.last()?.ok_or_else(nothing)?;
+    let last = merges_of(&args.base)?.last().map_err(Failure::new)?;
+    let (path, merged) = last.ok_or_else(nothing)?;
     let of = (base, args.base.as_path());
     let (plan, restored) = change::plan(of, |saver| merged.take_back(saver))?;
     let all = merged.mentions.len();
@@ -227,13 +226,17 @@ fn alike(names: &EntityNames, name: &str) -> Option<String> {
     (!alike.is_empty()).then(|| alike.join(", "))
 }
 
-impl Record {
-    /// Where merges of a base are kept.
-    pub(super) fn folder(base: &Path) -> Result<Record, Failure> {
-        let states = places::state();
-        let state = states.first().ok_or_else(|| {
-            Failure::new("there is no directory for what undoes a merge; set XDG_STATE_HOME")
-        })?;
-        Ok(Record::of(state, base))
-    }
+/// Where merges of a base are kept.
+fn merges_of(base: &Path) -> Result<Merges, Failure> {
+    let states = places::state();
+    let state = states.first().ok_or_else(|| {
+        Failure::new("there is no directory for what undoes a merge; set XDG_STATE_HOME")
+    })?;
+    Ok(Merges::of(state, base))
+}
+
+/// Keeps what undoes a merge.
+pub(super) fn keep(base: &Path, merged: &Merged) -> Result<PathBuf, Failure> {
+    let kept = merges_of(base)?.keep(merged);
+    kept.map_err(|error| Failure::new(format_args!("{error}; nothing was changed")))
 }

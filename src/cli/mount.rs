@@ -40,9 +40,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 Options of -o: ro, rw (by itself a mount can be written where the base can),
 allow_other, allow_root, auto_unmount, nonempty, uid=N, gid=N, cache_size=SIZE,
 scratch_size=SIZE, codepage=PAGE, password_file=FILE, clean, drop_foreign_tags,
-export_limit=N,
-hide=DIRECTORY,DIRECTORY (of the root, as hide=pgn,years), html=list (the folders
-of html/ list their pages), source_map=FROM=TO, readdirplus=auto|on|off, fsname=NAME, xattr (games have
+export_limit=N, hide=DIRECTORY,DIRECTORY (of the root, as hide=pgn,years),
+html=list (the folders of html/ list their pages), names=long (names of games say
+who plays), merge (a player renamed to another is merged into that one),
+source_map=FROM=TO, readdirplus=auto|on|off, fsname=NAME, xattr (games have
 extended attributes user.cbh.white and so on), and those of mount(8). A comma
 in a value is written \\, and a backslash before a comma or another one \\\\.
 
@@ -388,6 +389,7 @@ fn given_options(args: &Args, options: &MountOptions) -> Vec<String> {
         page.map(|page| format!("codepage={}", page.name())),
         (args.clean || options.is_clean).then(|| "clean".to_owned()),
         drops.then(|| "drop_foreign_tags".to_owned()),
+        options.merges.then(|| "merge".to_owned()),
         scratch.map(|bytes| format!("scratch_size={bytes}")),
         name.map(|name| format!("fsname={name}")),
         options.shown.lists_pages().then(|| "html=list".to_owned()),
@@ -419,6 +421,10 @@ fn writer(args: &Args, options: &MountOptions) -> Writer {
         label: place.display().to_string(),
         clock: SystemTime::now,
         drops_foreign_tags: args.drop_foreign_tags || options.drops_foreign_tags,
+        merges: options
+            .merges
+            .then(places::state)
+            .and_then(|all| all.into_iter().next()),
         is_ending,
     }
 }

@@ -8,11 +8,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::change::{self, Consent, count_of};
-use super::merge::{self, Ending, Merged, Record};
+use super::merge::{self, Ending};
 use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, print};
-use crate::base::{Alike, Base, Likeness, alike_names};
+use crate::base::{Alike, Base, Likeness, Merged, alike_names};
 use crate::cbh::{CodePage, EntityId, EntityKind, EntityNames, OpenBase, Plan};
 
 /// The columns of the list.
@@ -187,7 +187,7 @@ fn apply(
     {
         return Ok((None, Ending::Nothing));
     }
-    let record = Record::folder(&args.base)?.keep(&merged)?;
+    let record = merge::keep(&args.base, &merged)?;
     let said = format!("{what} merged ({games}); `cbfs merge --undo` takes it back\n");
     Ok((Some(plan), Ending::Merged(record, said)))
 }

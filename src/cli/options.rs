@@ -107,6 +107,8 @@ pub(super) struct MountOptions {
     pub(super) scratch_bytes: Option<usize>,
     pub(super) drops_foreign_tags: bool,
     pub(super) is_clean: bool,
+    /// Whether directories of players and the like are merged by a rename.
+    pub(super) merges: bool,
     pub(super) shown: Shown,
     pub(super) uid: Option<u32>,
     pub(super) gid: Option<u32>,
@@ -189,6 +191,7 @@ impl MountOptions {
             "ro" => self.writing = Writing::Off,
             "rw" => self.writing = Writing::Needed,
             "clean" => self.is_clean = true,
+            "merge" => self.merges = true,
             "drop_foreign_tags" => self.drops_foreign_tags = true,
             "remount" => {
                 return Err(

@@ -121,12 +121,20 @@ impl Drafts {
     }
 
     fn rename_directory(&self, slot: &LiveBase, from: &Place, to: &Place) -> Result<(), Error> {
-        if from.0 != to.0 {
+        // `mv A B` moves into B where there is a B.
+        let is_into = from.0 != to.0 && from.1 == to.1;
+        if from.0 != to.0 && !is_into {
             return Err(Error::NotPermitted);
         }
-        let inner = from.0.within_slot();
+        let (inner, other) = (from.0.within_slot(), to.0.within_slot());
         let names = (from.1.as_bytes(), to.1.as_bytes());
-        let saved = self.save(slot, &mut |editor| editor.rename(inner, names.0, names.1));
+        let saved = self.save(slot, &mut |editor| {
+            if is_into {
+                editor.merge(inner, names.0, other)
+            } else {
+                editor.rename(inner, names.0, names.1)
+            }
+        });
         saved.map_err(|refusal| {
             let error = Error::from(refusal);
             if let Error::Refused(why) | Error::NameTooLong(why) = &error {

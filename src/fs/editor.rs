@@ -184,6 +184,17 @@ pub trait Editor {
     /// [`Error::NotPermitted`] where nothing can be renamed.
     fn rename(&self, directory: Ino, from: &[u8], to: &[u8]) -> Result<Saved, Refusal>;
 
+    /// Lets what the directory `from` in `directory` has belong to `into`, another
+    /// directory in it, if that is wished for.
+    ///
+    /// # Errors
+    ///
+    /// As [`rename`](Editor::rename), if `into` were the name.
+    fn merge(&self, directory: Ino, from: &[u8], into: Ino) -> Result<Saved, Refusal> {
+        let _ = (directory, from, into);
+        Err(Error::NotPermitted.into())
+    }
+
     /// Deletes files that an earlier save made of a text which is refused now.
     ///
     /// # Errors

@@ -158,6 +158,10 @@ impl Editor for DatabaseVolume {
         }
     }
 
+    fn merge(&self, directory: Ino, from: &[u8], into: Ino) -> Result<Saved, Refusal> {
+        self.merge_directory(directory, from, into)
+    }
+
     fn withdraw(&self, files: &[Ino]) -> Result<Saved, Refusal> {
         let (games, removable) = (ids(files), self.removable()?);
         self.change(&games, &mut |saver| {

@@ -13,7 +13,7 @@ use lru::LruCache;
 use super::DatabaseVolume;
 use super::directories::Positions;
 use super::kept_index::KeptIndex;
-use crate::base::{FilesState, HeadersTsv, Searched};
+use crate::base::{FilesState, HeadersTsv, Merges, Searched};
 use crate::cbh::Changes;
 use crate::fs::{Error, Ino, TextCache};
 use crate::game::{Position, PositionKey};
@@ -36,13 +36,15 @@ const MOST_REFUSED: usize = 20;
 /// Memory that an answer takes beside its games, roughly.
 const OF_ANSWER: usize = 4096;
 
-/// What all states of a base have in common: the numbers of positions, and the
-/// index in its file.
+/// What all states of a base have in common: the numbers of positions, the index in
+/// its file, and where its merges are kept.
 #[derive(Clone, Debug)]
 pub(super) struct Common {
     pub(super) nodes: Arc<Nodes>,
     pub(super) kept: Arc<KeptIndex>,
     pub(super) refused: Arc<Refused>,
+    /// Where merges are kept, if directories of players and the like are merged.
+    pub(super) merges: Option<Arc<Merges>>,
 }
 
 /// Queries that were refused lately, for `.cbfs/find.txt`.
@@ -74,6 +76,7 @@ impl Common {
             nodes: Arc::new(Positions::nodes()),
             kept: Arc::new(kept),
             refused: Arc::default(),
+            merges: None,
         }
     }
 }

@@ -1,10 +1,15 @@
 //! Directories of players, tournaments and the like renamed: what the new name
 //! says.
 
+use std::fs;
+
 use super::DatabaseVolume;
 use super::change::{inos, refusal};
-use crate::cbh::{Entity, EntityId, EntityKind, FileKind};
-use crate::fs::{Error, Refusal, Saved, Touched, names};
+use super::directories::Entities;
+use super::groups::group_of;
+use crate::base::Merged;
+use crate::cbh::{Entity, EntityId, EntityKind, FileKind, Group};
+use crate::fs::{Error, Ino, Refusal, Saved, Touched, names};
 
 /// Of an entity with more games it is not told which texts change.
 const MOST_TOUCHED: usize = 10_000;
@@ -21,8 +26,8 @@ impl DatabaseVolume {
         let named = named.ok_or(Error::NotFound)?;
         let id = named.find(from).ok_or(Error::NotFound)?;
         let to = std::str::from_utf8(to).map_err(|_| Error::Invalid)?;
-        if named.find(to.as_bytes()).is_some_and(|other| other != id) {
-            return Err(Error::NotEmpty.into());
+        if let Some(other) = named.find(to.as_bytes()).filter(|other| *other != id) {
+            return self.merge_entity(kind, id, other);
         }
         let name = name_of(to).map_err(Refusal::Text)?;
         let mut saved = self.change(&[], &mut |saver| {
@@ -36,6 +41,57 @@ impl DatabaseVolume {
             saved.touched = self.touched_by(kind, id);
         }
         Ok(saved)
+    }
+
+    /// Lets all that a directory in `directory` has belong to `into`, which lies beside
+    /// it.
+    pub(super) fn merge_directory(
+        &self,
+        directory: Ino,
+        from: &[u8],
+        into: Ino,
+    ) -> Result<Saved, Refusal> {
+        let kind = Entities::kind_of(directory).ok_or(Error::NotPermitted)?;
+        let into = match group_of(into) {
+            Some(Group::Entity(of, into)) if of == kind => into,
+            _ => return Err(Error::NotPermitted.into()),
+        };
+        let named = self.groups.named(self.base.as_ref(), kind);
+        let from = named.and_then(|named| named.find(from));
+        let from = from
+            .filter(|from| *from != into)
+            .ok_or(Error::NotPermitted)?;
+        self.merge_entity(kind, from, into)
+    }
+
+    /// Lets all games name `into` instead of `from`, if that is wished for. Tournaments
+    /// have details of their own, which would be lost.
+    fn merge_entity(
+        &self,
+        kind: EntityKind,
+        from: EntityId,
+        into: EntityId,
+    ) -> Result<Saved, Refusal> {
+        let merges = self.explorer.common.merges.as_ref();
+        let merges = merges.filter(|_| kind != EntityKind::Tournament);
+        let merges = merges.ok_or(Error::NotEmpty)?;
+        let touched = self.touched_by(kind, from);
+        let mut kept = None;
+        let saved = self.change(&[], &mut |saver| {
+            let merged = Merged::plan(saver, kind, &[(from, into)]).map_err(refusal)?;
+            let path = merges.keep(&merged);
+            kept = Some(path.map_err(|error| Error::Protected(error.to_string()))?);
+            Ok(Vec::new())
+        });
+        match (saved, kept) {
+            (Err(refusal), Some(path)) => {
+                // What was not merged cannot be taken back.
+                let _ = fs::remove_file(path);
+                Err(refusal)
+            }
+            (Err(refusal), None) => Err(refusal),
+            (Ok(saved), _) => Ok(Saved { touched, ..saved }),
+        }
     }
 
     fn touched_by(&self, kind: EntityKind, id: EntityId) -> Touched {

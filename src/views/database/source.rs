@@ -14,7 +14,7 @@ use super::explorer::Common;
 use super::kept_index::KeptIndex;
 use super::{DatabaseVolume, Shown};
 use crate::archive;
-use crate::base::{self, Base, Family};
+use crate::base::{self, Base, Family, Merges};
 use crate::book::{stands_for_book, stem_of};
 use crate::cbh::{self, Database, Error, Options, SaveHistory};
 use crate::cbh2;
@@ -55,6 +55,9 @@ pub struct Writer {
     /// Whether tags that a base has no field for are let go of, instead of
     /// kept in a remark.
     pub drops_foreign_tags: bool,
+    /// Where to keep what takes back merges, if directories of players and the like
+    /// are merged by a rename.
+    pub merges: Option<PathBuf>,
     /// Whether another one, which has the base and told this of itself, is
     /// about to let go of it. Takes a moment if so.
     pub is_ending: fn(&str) -> bool,
@@ -190,6 +193,8 @@ impl DatabaseSource {
     /// The same, to be changed by `writer`, if it can be.
     #[must_use]
     pub fn written_by(mut self, writer: Option<Writer>) -> DatabaseSource {
+        let merges = writer.as_ref().and_then(|writer| writer.merges.as_ref());
+        self.common.merges = merges.map(|state| Arc::new(Merges::of(state, &self.path)));
         self.writer = writer;
         self
     }
