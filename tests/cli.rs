@@ -608,6 +608,91 @@ fn mount_returns_when_the_mount_is_ready() {
 }
 
 #[test]
+fn names_of_games_say_what_they_are_and_only_the_number_counts() {
+    let base = copy_of_base("cbh/sample");
+    let Some(printed) = in_namespace(
+        &base.path().join("sample.cbh"),
+        "$cbfs mount -o names=long $base mnt\n\
+         cd mnt; ls games | sed -n 4,5p; ls players/Morphy*; ls deleted find/number:4/games\n\
+         cmp games/000004.pgn 'games/000004 Morphy-Duke Karl ／ Count Isouard 1858 C41 1-0.pgn'\n\
+         test games/000004.pgn -ef 'players/Morphy, Paul/000004 anything.pgn'\n\
+         test ! -e 'games/4 x.pgn'; test ! -e 'games/000004-x.pgn'\n\
+         sed -i 's/1858/1859/' games/000004*.pgn; ls games | sed -n 4p\n\
+         test \"$(stat -c %h games/000004.pgn)\" = \"$(find games players tournaments annotators sources teams eco years -samefile games/000004.pgn | wc -l)\"\n\
+         rm games/000005*; ls deleted | head -2; mv deleted/000005* games/\n\
+         cp games/000001*.pgn /tmp/cbfs-long-$$.pgn; ls games | wc -l\n\
+         cp /tmp/cbfs-long-$$.pgn 'games/a new one.pgn'; rm /tmp/cbfs-long-$$.pgn\n\
+         ls games | tail -1; cd ..; grep -o names=long mnt/.cbfs/status; $cbfs umount mnt",
+    ) else {
+        return;
+    };
+    let opera = "000004 Morphy-Duke Karl ／ Count Isouard 1858 C41 1-0.pgn";
+    let hastings = "000005 Steinitz-Von Bardeleben 1895 C54 1-0.pgn";
+    let deleted = "000014 Gibaud-Lazard 1924 A45 0-1.pgn";
+    let later = opera.replace("1858", "1859");
+    assert_eq!(
+        printed.lines().collect::<Vec<_>>(),
+        [
+            opera,
+            hastings,
+            opera,
+            "deleted:",
+            deleted,
+            "",
+            "find/number:4/games:",
+            opera,
+            &later,
+            hastings,
+            deleted,
+            "13",
+            "a new one.pgn",
+            "names=long",
+        ]
+    );
+}
+
+#[test]
+fn a_mount_is_made_read_only_and_can_be_written_again() {
+    let base = copy_of_base("cbh/sample");
+    let Some(printed) = in_namespace(
+        &base.path().join("sample.cbh"),
+        "ln -s $cbfs mount.fuse.cbfs\n\
+         remount() { ./mount.fuse.cbfs $base $mnt -n -o $1,remount,uid=0 2>&1 || echo $?; }\n\
+         $cbfs mount -o nodev $base mnt\n\
+         sed -i s/Morphy/Murphy/ mnt/games/000004.pgn; remount ro\n\
+         findmnt -no VFS-OPTIONS mnt | grep -o 'ro\\|nodev'; findmnt -no FS-OPTIONS mnt | grep -o '^ro'\n\
+         echo x > mnt/games/000004.pgn || echo refused\n\
+         grep -c Murphy mnt/games/000004.pgn\n\
+         remount rw; sed -i s/Murphy/Morphy/ mnt/games/000004.pgn; grep -c Morphy mnt/games/000004.pgn\n\
+         exec 3>> mnt/games/000004.pgn; remount ro; exec 3>&-\n\
+         $cbfs umount mnt; remount ro; $cbfs mount -o ro $base mnt; remount rw; $cbfs umount mnt",
+    ) else {
+        return;
+    };
+    let printed = printed.lines().map(|line| match line.split_once("/mnt: ") {
+        Some((_, said)) => format!("mnt: {said}"),
+        None => line.to_owned(),
+    });
+    assert_eq!(
+        printed.collect::<Vec<_>>(),
+        [
+            "ro",
+            "nodev",
+            "ro",
+            "refused",
+            "1",
+            "1",
+            "mnt: a file in it is open to be written; close it first",
+            "32",
+            "mnt: nothing of cbfs is mounted there",
+            "32",
+            "mnt: it was mounted read-only; unmount it, and mount it again",
+            "32",
+        ]
+    );
+}
+
+#[test]
 fn a_clean_mount_has_no_private_tags_and_is_read_only() {
     let export = text(&cbfs(&["export", &sample(), "--clean"]).stdout);
     let whole = text(&cbfs(&["export", &sample()]).stdout);

@@ -393,6 +393,7 @@ fn given_options(args: &Args, options: &MountOptions) -> Vec<String> {
         scratch.map(|bytes| format!("scratch_size={bytes}")),
         name.map(|name| format!("fsname={name}")),
         options.shown.lists_pages().then(|| "html=list".to_owned()),
+        (options.shown.describes_games()).then(|| "names=long".to_owned()),
     ];
     given.into_iter().flatten().chain(hidden).collect()
 }

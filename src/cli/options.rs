@@ -13,7 +13,7 @@ use crate::pgn::Page;
 use crate::vfs::Shown;
 
 /// Options that are of use here, for completions.
-pub(super) const NAMES: [&str; 24] = [
+pub(super) const NAMES: [&str; 27] = [
     "ro",
     "rw",
     "allow_other",
@@ -27,6 +27,9 @@ pub(super) const NAMES: [&str; 24] = [
     "fsname=",
     "gid=",
     "hide=",
+    "html=list",
+    "merge",
+    "names=long",
     "noatime",
     "noexec",
     "nofail",
@@ -226,6 +229,8 @@ impl MountOptions {
             }
             "html" if value == "list" => self.shown.list_pages(),
             "html" => return Err(format!("html={value}: the only value is list")),
+            "names" if value == "long" => self.shown.describe_games(),
+            "names" => return Err(format!("names={value}: the only value is long")),
             "fsname" => self.source_name = Some(value.to_owned()),
             "cache_size" => self.cache_bytes = Some(size()?),
             "scratch_size" => self.scratch_bytes = Some(size()?),

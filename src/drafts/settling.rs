@@ -16,7 +16,7 @@ use crate::escape::push_line;
 use crate::fs::Ino;
 use crate::fs::editor::Role;
 use crate::fs::mount::live_base::LiveBase;
-use crate::fs::names::{format_game, parse_game};
+use crate::fs::names::{format_game, parse_described_game};
 
 /// End of the name of the games that were left out of an import.
 const BAD_GAMES: &str = ".bad.pgn";
@@ -127,7 +127,7 @@ impl Drafts {
                 let place = draft.place.as_ref()?;
                 let is_idle = draft.purpose == Purpose::New && draft.writers == 0;
                 let is_here = place.0.slot() == slot.number();
-                let is_number = parse_game(place.1.as_bytes()).is_some();
+                let is_number = parse_described_game(place.1.as_bytes()).is_some();
                 (is_idle && is_here && is_number).then(|| (*id, place.clone()))
             });
             waiting.collect()

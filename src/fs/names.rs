@@ -30,6 +30,14 @@ pub fn parse_game(name: &[u8]) -> Option<u32> {
     parse_number(name.strip_suffix(b".pgn")?)
 }
 
+/// The game whose number a name begins with, `000123.pgn` or `000123 ….pgn`,
+/// whatever follows it.
+pub(crate) fn parse_described_game(name: &[u8]) -> Option<u32> {
+    let stem = name.strip_suffix(PGN.as_bytes())?;
+    let end = stem.iter().position(|byte| *byte == b' ');
+    parse_number(stem.get(..end.unwrap_or(stem.len()))?)
+}
+
 /// `000123.de.html`, or without a language `000123.html`.
 pub(crate) fn format_text(id: u32, language: Option<&str>, extension: &str) -> String {
     match language {
@@ -201,6 +209,28 @@ mod tests {
             format_game(id, &mut name);
             assert_eq!(name, expected);
             assert_eq!(parse_game(expected.as_bytes()), Some(id));
+        }
+    }
+
+    #[test]
+    fn a_described_game_is_found_by_the_number_it_begins_with() {
+        for (name, id) in [
+            ("000123.pgn", Some(123)),
+            ("000123 Carlsen-Anand 2013 B90 1-0.pgn", Some(123)),
+            ("000123 .pgn", Some(123)),
+            ("1234567 a.b.pgn", Some(1_234_567)),
+            ("123 a.pgn", None),
+            ("0000123 a.pgn", None),
+            ("000123-a.pgn", None),
+            ("000123 a.PGN", None),
+            ("000123 a.pgn~", None),
+            ("000000 a.pgn", None),
+            (" 000123.pgn", None),
+            (".000123 a.pgn", None),
+            ("000123 a", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_described_game(name.as_bytes()), id, "{name}");
         }
     }
 

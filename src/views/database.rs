@@ -19,6 +19,7 @@
 //! to be looked at.
 
 mod change;
+mod descriptions;
 mod directories;
 mod editor;
 mod explorer;

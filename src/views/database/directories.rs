@@ -194,6 +194,8 @@ pub(super) trait Directory: Debug + Sync {
 pub struct Shown {
     /// Whether the folders of `html/` list their pages.
     lists_pages: bool,
+    /// Whether the names of games describe them.
+    describes_games: bool,
     /// Those of the root that are not shown, by their place in [`TABLE`].
     hidden: u32,
 }
@@ -222,6 +224,16 @@ impl Shown {
     /// Whether they do.
     pub fn lists_pages(self) -> bool {
         self.lists_pages
+    }
+
+    /// Lets the names of games describe them.
+    pub fn describe_games(&mut self) {
+        self.describes_games = true;
+    }
+
+    /// Whether they do.
+    pub fn describes_games(self) -> bool {
+        self.describes_games
     }
 
     /// The names that are hidden.

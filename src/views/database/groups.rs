@@ -9,7 +9,7 @@ use super::{DatabaseVolume, GAME};
 use crate::base::Base;
 use crate::cbh::{Changes, Crossref, EntityId, EntityKind, EntityNames, GameId, Group, Summary};
 use crate::fs::volume::{DirEntry, Ino, Listing, Node};
-use crate::fs::{Error, Role, names};
+use crate::fs::{Error, Role};
 use crate::game;
 
 /// The entities of one kind, with their names.
@@ -106,6 +106,12 @@ impl Groups {
         all.max(1)
     }
 
+    /// What players are called.
+    pub(super) fn player_names(&self, base: &dyn Base) -> Option<&EntityNames> {
+        let players = self.entities(base, EntityKind::Player)?;
+        Some(&players.names)
+    }
+
     /// The games of `group`, ascending. None if what they have in common is
     /// not there.
     pub(super) fn games(&self, base: &dyn Base, group: Group) -> Result<GamesOf, Error> {
@@ -198,9 +204,7 @@ impl DatabaseVolume {
     /// The game of this name, if it is in the group.
     pub(super) fn lookup_in_group(&self, group: Group, name: &[u8]) -> Result<Node, Error> {
         let games = self.groups.games(self.base.as_ref(), group)?;
-        let id = names::parse_game(name)
-            .map(GameId)
-            .filter(|id| games.contains(*id));
+        let id = self.id_of_name(name).filter(|id| games.contains(*id));
         self.game(id.ok_or(Error::NotFound)?, Games::lists)
     }
 
@@ -228,7 +232,7 @@ impl DatabaseVolume {
 
     /// What a name among the games of a group means for one who would write.
     pub(super) fn role_in_group(&self, group: Group, name: &[u8]) -> Role {
-        let Some(id) = names::parse_game(name).map(GameId) else {
+        let Some(id) = self.id_of_name(name) else {
             return Role::Scratch;
         };
         let ino = Ino::new(GAME, id.0);

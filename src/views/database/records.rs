@@ -8,8 +8,8 @@
 use super::directories::Games;
 use super::{DatabaseVolume, GAME};
 use crate::cbh::{Entry, GameId, Group, Listed, RecordKind, TextLanguage};
+use crate::fs::Error;
 use crate::fs::volume::{self, DirEntry, Ino, Listing, Node};
-use crate::fs::{Error, names};
 use crate::search::GameSet;
 
 /// Records read at once while listing: the first time, which is what the
@@ -207,7 +207,7 @@ impl DatabaseVolume {
         name: &mut String,
         listing: &mut Listing<'_>,
     ) -> bool {
-        names::format_game(record.entry.id.0, name);
+        self.format_name_of(record, name);
         let node = self.listed_game(record);
         listing(&DirEntry { name, node, cookie })
     }

@@ -2,9 +2,9 @@
 
 use super::super::DatabaseVolume;
 use super::Directory;
-use crate::cbh::{Entry, GameId};
+use crate::cbh::Entry;
+use crate::fs::Error;
 use crate::fs::volume::{Ino, Listing, Node};
-use crate::fs::{Error, names};
 
 /// `deleted/`
 #[derive(Debug)]
@@ -25,8 +25,8 @@ impl Directory for Deleted {
     }
 
     fn lookup(&self, base: &DatabaseVolume, _: Ino, name: &[u8]) -> Result<Node, Error> {
-        match names::parse_game(name) {
-            Some(id) => base.game(GameId(id), Deleted::lists),
+        match base.id_of_name(name) {
+            Some(id) => base.game(id, Deleted::lists),
             None => base.text_named(name, Deleted::lists),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::super::{DatabaseVolume, GAME};
 use super::Directory;
-use crate::cbh::{Entry, GameId, RecordKind};
+use crate::cbh::{Entry, RecordKind};
 use crate::fs::volume::{Ino, Listing, Node};
 use crate::fs::{Error, Role, names};
 
@@ -25,7 +25,7 @@ impl Directory for Games {
     }
 
     fn lookup(&self, base: &DatabaseVolume, _: Ino, name: &[u8]) -> Result<Node, Error> {
-        let id = names::parse_game(name).map(GameId).ok_or(Error::NotFound)?;
+        let id = base.id_of_name(name).ok_or(Error::NotFound)?;
         base.game(id, Games::lists)
     }
 
@@ -40,7 +40,7 @@ impl Directory for Games {
     }
 
     fn role(&self, base: &DatabaseVolume, _: Ino, name: &[u8]) -> Role {
-        let Some(id) = names::parse_game(name).map(GameId) else {
+        let Some(id) = base.id_of_name(name) else {
             return if names::is_pgn(name) {
                 Role::New
             } else {

@@ -15,7 +15,7 @@ use super::find::{DIRECTORY, GAMES, GAMES_TSV};
 use crate::base::HeadersTsv;
 use crate::cbh::{Decoded, GameId};
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Page, Size};
-use crate::fs::{Error, Role, Text, names};
+use crate::fs::{Error, Role, Text};
 use crate::game::{Game, Line, PlyId, Position, Start, board_text};
 use crate::pgn;
 use crate::picture::board::{Popular, of_moves};
@@ -322,8 +322,9 @@ impl Directory for Positions {
             Thing::Position(key, Item::Directory) => positions::lookup_in_position(base, key, name),
             _ => {
                 let games = base.games_at(&thing)?;
-                let id = names::parse_game(name).filter(|id| games.set().contains(*id));
-                base.game(GameId(id.ok_or(Error::NotFound)?), |_| true)
+                let id = base.id_of_name(name);
+                let id = id.filter(|id| games.set().contains(id.0));
+                base.game(id.ok_or(Error::NotFound)?, |_| true)
             }
         }
     }
@@ -367,8 +368,8 @@ impl Directory for Positions {
 
     fn role(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Role {
         let games = || base.games_at(&base.thing(directory).ok()?).ok();
-        let has = |id: &u32| games().is_some_and(|games| games.set().contains(*id));
-        let id = names::parse_game(name).filter(has).map(GameId);
+        let has = |id: &GameId| games().is_some_and(|games| games.set().contains(id.0));
+        let id = base.id_of_name(name).filter(has);
         let entry = id.and_then(|id| base.any_entry(id));
         match entry.filter(super::Games::lists) {
             Some(entry) => Role::File(Ino::new(GAME, entry.id.0)),
