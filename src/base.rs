@@ -14,6 +14,7 @@ mod position_index;
 pub mod referenced;
 mod searched;
 mod spellings;
+mod twins;
 mod writable;
 
 use std::borrow::Cow;
@@ -36,6 +37,7 @@ pub use self::position_index::{
 };
 pub use self::searched::Searched;
 pub use self::spellings::{Alike, Likeness, alike_names};
+pub use self::twins::{Sameness, Twins, twins};
 pub use self::writable::{read_only_after, take};
 pub use crate::cbh::Error;
 use crate::cbh::{

@@ -234,6 +234,95 @@ fn a_list_of_spellings_is_reviewed_and_applied() {
     case.refuses("names", &["--apply", path, "-y"], "no such list");
 }
 
+/// A game of two players, with these moves.
+fn played(players: (&str, &str), tags: &str, moves: &str) -> String {
+    let (white, black) = players;
+    format!("[White \"{white}\"]\n[Black \"{black}\"]\n{tags}\n{moves}\n\n")
+}
+
+const LONG: &str = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 \
+                    8. c3 O-O 9. h3 Nb8 10. d4 Nbd7";
+
+#[test]
+fn games_that_are_there_twice_are_listed_and_deleted() {
+    let tags = "[Event \"Linares\"]\n[Date \"1999.02.21\"]\n[Round \"1\"]\n";
+    let other_event = "[Event \"WCh\"]\n[Date \"1999.??.??\"]\n[Round \"?\"]\n";
+    let players = ("Kasparov, Garry", "Anand, V");
+    let whole = format!("{LONG} 11. c4 c6 1-0");
+    let case = Case::of_pgn(
+        &[
+            // 1, and 2 to 5 that are the same.
+            played(players, &format!("{tags}[Result \"1-0\"]\n"), &whole),
+            played(players, other_event, &whole),
+            played(("KASPAROV,GARRY", "Anand, V."), tags, &format!("{LONG} *")),
+            played(players, tags, &whole.replace("c6", "c6 {Novelty}")),
+            played(players, tags, &whole),
+            // Others: another date, player, result, move, start, colour.
+            played(players, "[Date \"1999.02.22\"]\n", &whole),
+            played(("Kasparov, Sergey", "Anand, V"), tags, &whole),
+            played(players, tags, &whole.replace("1-0", "0-1")),
+            played(players, tags, &whole.replace("c6 1", "c5 1")),
+            played(("Anand, V", "Kasparov, Garry"), tags, &whole),
+            // Short ones are the same only in one round.
+            played(("A", "B"), tags, "1. e4 e5 1/2-1/2"),
+            played(
+                ("A", "B"),
+                &tags.replace("\"1\"", "\"2\""),
+                "1. e4 e5 1/2-1/2",
+            ),
+            played(("A", "B"), tags, "1. e4 e5 1/2-1/2"),
+            played(("A", "B"), tags, "1. e4 1/2-1/2"),
+        ]
+        .concat(),
+    );
+    let before = case.does("export", &[]);
+    let list = case.does("duplicates", &[]);
+    let lines: Vec<Vec<&str>> = list
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert_eq!(lines[0][..4], ["action", "game", "stays", "why"]);
+    let found: Vec<&[&str]> = lines[1..].iter().map(|line| &line[..4]).collect();
+    assert_eq!(
+        found,
+        [
+            ["delete", "1", "4", "the same moves"],
+            ["delete", "2", "4", "the same moves"],
+            ["?", "3", "4", "the same moves, fewer of them"],
+            ["delete", "5", "4", "the same moves"],
+            ["delete", "13", "11", "the same moves"],
+        ]
+    );
+    assert_eq!(lines[2][6..], ["1999.??.??", "1-0", "WCh", "Linares"]);
+    let file = case.folder.path().join("list.tsv");
+    let path = file.to_str().unwrap();
+    fs::write(&file, &list).unwrap();
+    case.refuses("duplicates", &["--apply", path], "would mark 4 games");
+    assert_eq!(case.does("export", &[]), before);
+    let said = case.does("duplicates", &["--apply", path, "-y"]);
+    assert!(said.starts_with("4 games marked"), "{said}");
+    assert_eq!(
+        case.does("find", &["--numbers"]),
+        "3\n4\n6\n7\n8\n9\n10\n11\n12\n14\n"
+    );
+    case.is_sound();
+    case.refuses("duplicates", &["--apply", path, "-y"], "so already");
+    assert_eq!(case.does("duplicates", &[]).lines().count(), 2);
+    case.does("duplicates", &["--apply", path, "--restore", "-y"]);
+    assert_eq!(case.does("export", &[]), before);
+    for (wrong, why) in [
+        (list.replace("\t4\t", "\t5\t"), "stays for another"),
+        (list.replace("Kasparov, Garry", "Karpov"), "another one now"),
+        (list.replace("delete\t1\t", "delete\tx\t"), "line 2"),
+        (list.replace("delete", "keep"), "names no game"),
+        (list.replace("why", "reason"), "no such list"),
+    ] {
+        fs::write(&file, wrong).unwrap();
+        case.refuses("duplicates", &["--apply", path, "-y"], why);
+    }
+    assert_eq!(case.does("export", &[]), before);
+}
+
 #[test]
 fn names_that_cannot_be_merged_are_said_so() {
     let case = of_kasparov();

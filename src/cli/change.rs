@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::{Failure, print};
-use crate::cbh::{ChangeError, CodePage, OpenBase, Options, Plan, SaveError, Saver};
+use crate::cbh::{ChangeError, CodePage, GameId, OpenBase, Options, Plan, SaveError, Saver};
 
 /// Whether and how a change is asked about.
 #[derive(Clone, Debug, clap::Args)]
@@ -89,6 +89,48 @@ pub(super) fn save(base: OpenBase, path: &Path, plan: Option<&Plan>) -> Result<(
         .and(closed.map(|()| false))
         .map_err(|error| failed(path, error.into()))?;
     Ok(())
+}
+
+/// Marks games as deleted, or takes that back, once the user agrees.
+pub(super) fn mark(
+    (base, path): (OpenBase, &Path),
+    games: Result<Vec<GameId>, Failure>,
+    restores: bool,
+    consent: &Consent,
+    quiet: bool,
+) -> Result<(), Failure> {
+    let planned = games.and_then(|games| {
+        let count = count_of(games.len(), "game");
+        let question = if restores {
+            format!("restore {count} of {}", path.display())
+        } else {
+            format!("mark {count} of {} as deleted", path.display())
+        };
+        if !consent.is_given(&question, quiet)? {
+            return Ok((None, count));
+        }
+        let (plan, ()) = plan((&base, path), |saver| {
+            let mut games = games.iter();
+            games.try_for_each(|id| saver.set_deleted(*id, !restores))
+        })?;
+        Ok((Some(plan), count))
+    });
+    let (plan, count) = match planned {
+        Ok(planned) => planned,
+        Err(failure) => {
+            save(base, path, None)?;
+            return Err(failure);
+        }
+    };
+    save(base, path, plan.as_ref())?;
+    if plan.is_none() || quiet {
+        return Ok(());
+    }
+    if restores {
+        return print(format!("{count} restored\n").as_bytes());
+    }
+    let undo = "the same command with --restore takes it back";
+    print(format!("{count} marked as deleted; {undo}\n").as_bytes())
 }
 
 /// The failure for what could not be changed.

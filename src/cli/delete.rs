@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::change::{self, Consent, count_of};
+use super::Failure;
+use super::change::{self, Consent};
 use super::chosen::Search;
 use super::options::parse_code_page;
-use super::{Failure, print};
 use crate::base::Base;
 use crate::cbh::{CodePage, GameId, OpenBase};
 use crate::search::{self, Query};
@@ -43,49 +43,14 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     }
     let query = Query::parse(&terms).map_err(Failure::new)?;
     let base = change::open(&args.base, args.codepage, "cbfs delete")?;
-    let planned = choose(args, &base, &query, quiet).and_then(|games| {
-        let what = asked(args, games.len());
-        if games.is_empty() || !args.consent.is_given(&what, quiet)? {
-            return Ok((None, games.len()));
-        }
-        let of = (&base, args.base.as_path());
-        let (plan, ()) = change::plan(of, |saver| {
-            let mut games = games.iter();
-            games.try_for_each(|id| saver.set_deleted(*id, !args.restore))
-        })?;
-        Ok((Some(plan), games.len()))
-    });
-    let (plan, count) = match planned {
-        Ok(planned) => planned,
-        Err(failure) => {
-            change::save(base, &args.base, None)?;
-            return Err(failure);
-        }
-    };
-    change::save(base, &args.base, plan.as_ref())?;
-    let games = count_of(count, "game");
-    match plan {
-        _ if count == 0 => Err(Failure::about(
-            &args.base,
-            "no game fits; nothing was changed",
-        )),
-        Some(_) if !quiet && args.restore => print(format!("{games} restored\n").as_bytes()),
-        Some(_) if !quiet => {
-            let undo = "the same command with --restore takes it back";
-            print(format!("{games} marked as deleted; {undo}\n").as_bytes())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// What would be done to so many games.
-fn asked(args: &Args, count: usize) -> String {
-    let (games, base) = (count_of(count, "game"), args.base.display());
-    if args.restore {
-        format!("restore {games} of {base}")
-    } else {
-        format!("mark {games} of {base} as deleted")
-    }
+    let games = choose(args, &base, &query, quiet);
+    change::mark(
+        (base, &args.base),
+        games,
+        args.restore,
+        &args.consent,
+        quiet,
+    )
 }
 
 /// The games that are meant.
@@ -112,5 +77,9 @@ fn choose(
         }
     });
     told.map_err(|error| Failure::about(&args.base, error))?;
+    if games.is_empty() {
+        let why = "no game fits; nothing was changed";
+        return Err(Failure::about(&args.base, why));
+    }
     Ok(games)
 }

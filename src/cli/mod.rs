@@ -24,6 +24,7 @@ mod completion;
 mod convert;
 mod daemon;
 mod delete;
+mod duplicates;
 mod export;
 mod find;
 mod games;
@@ -137,6 +138,14 @@ enum Command {
     /// The list has a line for each pair. Those that begin with `merge` are merged by
     /// --apply, in one transaction; change `?` to that where it is one player.
     Names(names::Args),
+    /// List games that are there twice, to be reviewed, and mark as deleted what the
+    /// list says
+    ///
+    /// The list has a line for each game that another one is the same as, with players,
+    /// date, result and moves. Those that begin with `delete` are marked by --apply, in
+    /// one transaction; `?` stands where the game has remarks, or fewer moves than the
+    /// other.
+    Duplicates(duplicates::Args),
     /// Copy a base without gaps, deleted games and unused entities
     ///
     /// Games keep their order and get new numbers. The base itself is not
@@ -276,6 +285,7 @@ fn run(cli: Cli, messages: Arc<Messages>) -> Result<(), Failure> {
         Command::Delete(args) => delete::run(&args, cli.quiet),
         Command::Merge(args) => merge::run(&args, cli.quiet),
         Command::Names(args) => names::run(&args, cli.quiet),
+        Command::Duplicates(args) => duplicates::run(&args, cli.quiet),
         Command::Compact(args) => compact::run(&args, cli.quiet),
         Command::Convert(args) => convert::run(&args, cli.quiet),
         Command::Check(args) => check::run(&args, cli.quiet),
