@@ -468,7 +468,10 @@ fn rows(page: &str, title: &str) -> Vec<String> {
         let text = cells
             .split('<')
             .map(|part| part.split_once('>').map_or(part, |(_, text)| text));
-        text.collect::<String>().trim().to_owned()
+        text.collect::<String>()
+            .replace(" |", "|")
+            .trim()
+            .to_owned()
     };
     rows.map(words).collect()
 }
@@ -509,23 +512,124 @@ fn events_have_tables_of_their_kind() {
         let name = names.iter().find(|one| one.starts_with(name)).unwrap();
         mount.page(&format!("html/tournaments/{name}.html"))
     };
+    let all = page("All");
     assert_eq!(
-        rows(&page("All"), "Cross table"),
+        rows(&all, "Cross table"),
         [
-            "1|A|×|1|½|1|2½|3|3.00|",
-            "2|C|0|×|½|1|1½|3|1.50|",
-            "3|D|½|½|×|0|1|3|2.00|",
-            "4|B|0|0|1|×|1|3|1.00|",
+            "1|A|2500|×|1|½|1|2½|3|3.00|2500|",
+            "2|C|2500|0|×|½|1|1½|3|1.50|2500|",
+            "3|D|2500|½|½|×|0|1|3|2.00|2500|",
+            "4|B|2500|0|0|1|×|1|3|1.00|2500|",
         ]
     );
+    // A game with Black is shaded, and no column says what is the title.
+    let row = all
+        .split("<tr>")
+        .find(|row| row.contains("A.html"))
+        .unwrap();
+    assert_eq!(row.matches("class=\"k\"").count(), 1, "{row}");
+    assert!(!all.contains("<th scope=\"col\">Event</th>"));
+    let cup = page("Cup");
+    assert_eq!(rows(&cup, "Round 2"), ["D|2500|1–0|A||1|"]);
     assert_eq!(
-        rows(&page("Cup"), "Matches"),
-        ["1|A|B|1½ : ½|1 ½ |", "1|D|C|1 : 0|1 |", "2|D|A|1 : 0|1 |"]
+        rows(&cup, "Round 1"),
+        ["A|2500|1½–½|B||1½|", "D||1–0|C|2500|1|"]
     );
+    assert!(cup.find("Round 2") < cup.find("Round 1"));
+    let league = page("League");
     assert_eq!(
-        rows(&page("League"), "Teams"),
-        ["1|Red|1|2|1½|", "2|Blue|1|0|½|"]
+        rows(&league, "Teams"),
+        ["1|Red|×|1½|2|1½|1|", "2|Blue|½|×|0|½|1|"]
     );
+    assert!(league.contains("<bdi>Red</bdi> <b>1½–½</b> <bdi>Blue</bdi>"));
+    assert_eq!(
+        rows(&league, "Round 1"),
+        ["1|A|2500|1|C||", "2|B||½|D|2500|"]
+    );
+    assert!(league.contains("<a href=\"#m0\"><b>1½</b></a>"));
+    assert!(league.contains("id=\"m0\""));
+}
+
+/// Games of events of a kind.
+fn of_kind(kind: &str, games: &[String]) -> String {
+    let tagged = format!("[EventType \"{kind}\"]\n[Event ");
+    games.concat().replace("[Event ", &tagged)
+}
+
+/// The page of the only event of some games.
+fn page_of_event(games: &str) -> String {
+    let mount = Mount::of(games);
+    let name = mount.names("tournaments").remove(0);
+    mount.page(&format!("html/tournaments/{name}.html"))
+}
+
+#[test]
+fn a_match_has_a_column_for_each_game() {
+    let page = page_of_event(&of_kind(
+        "match",
+        &[
+            game("Final", "2", ["B", "A"], "1/2-1/2"),
+            game("Final", "1", ["A", "B"], "1-0"),
+            game("Final", "10", ["A", "B"], "0-1"),
+            game("Final", "9", ["B", "A"], "0-1"),
+        ],
+    ));
+    assert_eq!(
+        rows(&page, "Match"),
+        ["1|A|2500|1|½|1|0|2½|", "2|B|2500|0|½|0|1|1½|"]
+    );
+}
+
+#[test]
+fn a_swiss_has_standings_by_rounds() {
+    let games = [
+        game("Open", "1", ["A", "B"], "1-0"),
+        game("Open", "1", ["C", "D"], "1-0"),
+        game("Open", "2", ["C", "A"], "1/2-1/2"),
+        game("Open", "2", ["B", "E"], "1-0"),
+    ];
+    let page = page_of_event(&of_kind("swiss", &games));
+    assert_eq!(
+        rows(&page, "Standings"),
+        [
+            "1|A|2500|3w1|2b½|1½|2|2½|2500|",
+            "2|C|2500|4w1|1w½|1½|2|1½||",
+            "3|B|2500|1b0|5w1|1|2|1½|1700|",
+            "4|D||2b0||0|1|1½|1700|",
+            "5|E|||3b0|0|1|1|1700|",
+        ]
+    );
+}
+
+#[test]
+fn matches_of_a_knock_out_are_in_rounds_however_games_are_numbered() {
+    let rounds = |numbers: [&str; 5]| {
+        let [first, second, other, semifinal, again] = numbers;
+        page_of_event(&of_kind(
+            "k.o.",
+            &[
+                game("Cup", first, ["A", "B"], "1/2-1/2"),
+                game("Cup", second, ["B", "A"], "1-0"),
+                game("Cup", other, ["C", "D"], "1-0"),
+                game("Cup", semifinal, ["B", "C"], "1-0"),
+                // They meet again for the second place.
+                game("Cup", again, ["A", "B"], "1-0"),
+            ],
+        ))
+    };
+    for numbers in [
+        ["1.1", "1.2", "1.3", "2", "3"],
+        ["?", "?", "?", "?", "?"],
+        ["1", "2", "3", "4", "5"],
+    ] {
+        let page = rounds(numbers);
+        assert_eq!(
+            rows(&page, "Round 1"),
+            ["B||1½–½|A|2500|½1|", "C|2500|1–0|D||1|"]
+        );
+        assert_eq!(rows(&page, "Round 2"), ["B|2500|1–0|C||1|"]);
+        assert_eq!(rows(&page, "Round 3"), ["A|2500|1–0|B||1|"]);
+    }
 }
 
 #[test]

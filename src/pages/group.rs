@@ -2,12 +2,12 @@
 
 use super::{Maker, PageNames, Section};
 use crate::cbh::{Decoded, EntityId, Error, GameId, Group};
-use crate::game::{Eco, EventKind};
+use crate::game::{Eco, EventKind, Tournament};
 use crate::picture::game::date_words;
 use crate::picture::groups::{self, Event, GroupPage};
 use crate::picture::opening::OpeningTally;
 use crate::picture::player::PlayerTally;
-use crate::picture::tables::{Entry, Kind, Names as _, ROWS, Row, piece_of};
+use crate::picture::tables::{Common, Entry, Kind, Names as _, ROWS, Row, piece_of};
 use crate::picture::text;
 
 /// Games that are tried for what they say of their event.
@@ -38,6 +38,11 @@ impl Maker<'_> {
             title: &title_of(section, id, &names),
             file: &address,
             rows: &rows.collect::<Vec<_>>(),
+            common: match section {
+                Section::Players => None,
+                Section::Tournaments => Some(Common::Event),
+                Section::Eco => Some(Common::Opening),
+            },
             all: games.len(),
             pieces: self.pieces(section, id, games.len()),
             piece,
@@ -104,10 +109,12 @@ impl Maker<'_> {
             return (EventKind::Unknown, Vec::new());
         }
         let event = &decoded.game.headers.tournament;
-        let mut facts = vec![kind_words(event.kind).to_owned(), event.place.clone()];
-        for (what, date) in [("from", event.start), ("to", event.end)] {
-            facts.extend(date_words(date).map(|date| format!("{what} {date}")));
-        }
+        let mut facts = vec![words_of_kind(event), event.place.clone()];
+        let days = [event.start, event.end].map(date_words);
+        facts.extend(match days {
+            [Some(first), Some(last)] if first != last => Some(format!("{first} to {last}")),
+            [first, last] => first.or(last),
+        });
         if event.category > 0 {
             facts.push(format!("Category {}", event.category));
         }
@@ -186,15 +193,32 @@ fn title_of(section: Section, id: u32, names: &PageNames<'_>) -> String {
     }
 }
 
-fn kind_words(kind: EventKind) -> &'static str {
-    match kind {
-        EventKind::Match => "Match",
-        EventKind::RoundRobin => "Round robin",
+/// What is known of the form of an event: "Round robin, teams, rapid".
+fn words_of_kind(event: &Tournament) -> String {
+    let kind = match event.kind {
+        EventKind::Match => "match",
+        EventKind::RoundRobin => "round robin",
         EventKind::Swiss => "Swiss system",
-        EventKind::Team => "Teams",
-        EventKind::KnockOut => "Knock-out",
-        EventKind::Simultaneous => "Simultaneous exhibition",
+        EventKind::Team => "teams",
+        EventKind::KnockOut => "knock-out",
+        EventKind::Simultaneous => "simultaneous exhibition",
         EventKind::Scheveningen => "Scheveningen system",
         EventKind::Game | EventKind::Unknown => "",
-    }
+    };
+    let (kind_of_teams, speed) = (event.kind == EventKind::Team, event.speed);
+    let words = [
+        (true, kind),
+        (event.is_team_event && !kind_of_teams, "teams"),
+        (speed.blitz, "blitz"),
+        (speed.rapid, "rapid"),
+        (speed.correspondence, "correspondence"),
+    ];
+    let said = words
+        .into_iter()
+        .filter(|(is, word)| *is && !word.is_empty());
+    let said: Vec<&str> = said.map(|(_, word)| word).collect();
+    let said = said.join(", ");
+    let mut letters = said.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
 }

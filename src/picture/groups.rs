@@ -7,11 +7,14 @@ use std::fmt::Write as _;
 use super::board::append_symbols;
 use super::event;
 use super::opening::{OpeningTally, OpeningTree};
-use super::page::Page;
+use super::page::{MOST_BYTES, Page};
 use super::player::PlayerTally;
 use super::plot;
-use super::tables::{Entry, Names, Pieces, ROWS, Row, Site, pieces};
+use super::tables::{Common, Entry, Names, Pieces, ROWS, Row, Site, pieces};
 use crate::game::EventKind;
+
+/// Bytes that heads of tables and the end of a page take, at most.
+const END: usize = 30_000;
 
 /// One piece of a page about a group of games.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub struct GroupPage<'g> {
     pub file: &'g str,
     /// The games of this piece.
     pub rows: &'g [Row],
+    /// What the games have in common, if that is no player.
+    pub common: Option<Common>,
     /// How many games there are in all pieces.
     pub all: usize,
     /// How many pieces there are,
@@ -65,7 +70,8 @@ impl GroupPage<'_> {
     }
 
     /// The games of this piece, and links to the others.
-    fn end(&self, mut page: Page) -> String {
+    fn games(&self) -> String {
+        let mut out = String::new();
         let file = self.file;
         let address = |piece: usize| match (self.piece, piece) {
             (1, 1) => file.to_owned(),
@@ -74,18 +80,24 @@ impl GroupPage<'_> {
             (_, piece) => format!("../{piece}/{file}"),
         };
         let rows = self.rows.iter().copied();
-        self.site().append_games("Games", rows, &mut page.out);
+        let site = self.site();
+        site.append_games("Games", self.common, rows, &mut out);
         Pieces {
             piece: self.piece,
             count: self.pieces,
             address: &address,
         }
-        .append_links(&mut page.out);
+        .append_links(&mut out);
         let rest = self.all.saturating_sub(self.pieces.saturating_mul(ROWS));
         if rest > 0 {
             let games = count_words(rest as u64);
-            page.element("p", &format!("{games} more have no place in these pages."));
+            let _ = writeln!(out, "<p>{games} more have no place in these pages.</p>");
         }
+        out
+    }
+
+    fn end(&self, mut page: Page) -> String {
+        page.markup(&self.games());
         page.end()
     }
 
@@ -114,8 +126,11 @@ impl GroupPage<'_> {
         if event.is_too_large {
             page.element("p", "There are too many games for a table of who won.");
         }
-        event::append(&self.site(), event.kind, &event.entries, &mut page.out);
-        self.end(page)
+        let games = self.games();
+        let room = MOST_BYTES.saturating_sub(page.out.len() + games.len() + END);
+        event::append(&self.site(), event, room, &mut page.out);
+        page.markup(&games);
+        page.end()
     }
 
     /// The first page of an opening: its results, the moves that most games have,

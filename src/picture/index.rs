@@ -101,6 +101,6 @@ pub fn render(names: &dyn Names, overview: &Overview) -> String {
     }
     out.push_str("</div>\n");
     let latest = overview.latest.iter().copied().map(Row::Game);
-    site.append_games("Latest games", latest, out);
+    site.append_games("Latest games", None, latest, out);
     page.end()
 }

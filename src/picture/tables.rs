@@ -50,6 +50,15 @@ pub enum Row {
     Unreadable(u32),
 }
 
+/// What all games of a page have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Common {
+    /// The event.
+    Event,
+    /// The opening.
+    Opening,
+}
+
 /// Of which kind something with a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -183,43 +192,51 @@ impl Site<'_> {
         append_name(&short(self.names.name(kind, id)), path.as_deref(), out);
     }
 
-    /// The table of some games.
+    /// The table of some games. What they have in common has no column.
     pub(super) fn append_games(
         &self,
         title: &str,
+        common: Option<Common>,
         rows: impl IntoIterator<Item = Row>,
         out: &mut String,
     ) {
         let _ = writeln!(out, "<h2>{title}</h2>");
         out.push_str(
-            "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Date</th>\
+            "<div class=\"wide\"><table class=\"games\"><thead><tr><th scope=\"col\">Date</th>\
              <th scope=\"col\">White</th><th scope=\"col\" class=\"r\">Elo</th><th scope=\"col\">Black</th>\
-             <th scope=\"col\" class=\"r\">Elo</th><th scope=\"col\">Result</th><th scope=\"col\">Opening</th>\
-             <th scope=\"col\">Event</th><th scope=\"col\">Round</th><th scope=\"col\" class=\"r\">Moves</th></tr></thead>\n<tbody>\n",
+             <th scope=\"col\" class=\"r\">Elo</th><th scope=\"col\">Result</th>",
         );
+        if common != Some(Common::Opening) {
+            out.push_str("<th scope=\"col\">Opening</th>");
+        }
+        if common != Some(Common::Event) {
+            out.push_str("<th scope=\"col\">Event</th>");
+        }
+        out.push_str("<th scope=\"col\">Round</th><th scope=\"col\" class=\"r\">Moves</th></tr></thead>\n<tbody>\n");
         for row in rows {
             match row {
-                Row::Game(entry) => self.append_game(&entry, out),
-                Row::Unreadable(number) => self.append_unreadable(number, out),
+                Row::Game(entry) => self.append_game(&entry, common, out),
+                Row::Unreadable(number) => self.append_unreadable(number, common, out),
             }
         }
         out.push_str("</tbody></table></div>\n");
     }
 
-    fn append_unreadable(&self, number: u32, out: &mut String) {
+    fn append_unreadable(&self, number: u32, common: Option<Common>, out: &mut String) {
         let address = self.game(number);
+        let rest = if common.is_some() { 8 } else { 9 };
         let _ = writeln!(
             out,
-            "<tr><td></td><td colspan=\"9\"><a href=\"{address}\">Game {number}</a> cannot be read</td></tr>"
+            "<tr><td></td><td colspan=\"{rest}\"><a href=\"{address}\">Game {number}</a> cannot be read</td></tr>"
         );
     }
 
     /// The address of a game's page.
-    fn game(&self, number: u32) -> String {
+    pub(super) fn game(&self, number: u32) -> String {
         self.address(&format!("games/{number:06}.html"))
     }
 
-    fn append_game(&self, entry: &Entry, out: &mut String) {
+    fn append_game(&self, entry: &Entry, common: Option<Common>, out: &mut String) {
         let elo = |elo: u16| match elo {
             0 => String::new(),
             elo => elo.to_string(),
@@ -230,16 +247,20 @@ impl Site<'_> {
         self.append(Kind::Player, entry.white, out);
         let _ = write!(out, "</td><td class=\"r\">{white_elo}</td><td>");
         self.append(Kind::Player, entry.black, out);
-        let _ = write!(out, "</td><td class=\"r\">{black_elo}</td><td>");
-        self.append_result(entry, result_words(entry.result), out);
-        out.push_str("</td><td>");
-        if let Some(eco) = entry.eco {
-            let code = code(eco);
-            let address = self.address(&format!("eco/{code}.html"));
-            let _ = write!(out, "<a href=\"{address}\">{code}</a>");
+        let address = self.game(entry.number);
+        let result = result_words(entry.result);
+        let _ = write!(
+            out,
+            "</td><td class=\"r\">{black_elo}</td><td><a href=\"{address}\">{result}</a>"
+        );
+        if common != Some(Common::Opening) {
+            out.push_str("</td><td>");
+            self.append_opening(entry, out);
         }
-        out.push_str("</td><td>");
-        self.append(Kind::Tournament, entry.event, out);
+        if common != Some(Common::Event) {
+            out.push_str("</td><td>");
+            self.append(Kind::Tournament, entry.event, out);
+        }
         let [round, game] = entry.round.map(u32::from);
         let round = round_words(round, game).unwrap_or_default();
         let moves = entry.moves;
@@ -249,10 +270,13 @@ impl Site<'_> {
         );
     }
 
-    /// A result or the like as a link to its game.
-    pub(super) fn append_result(&self, entry: &Entry, words: &str, out: &mut String) {
-        let address = self.game(entry.number);
-        let _ = write!(out, "<a href=\"{address}\">{words}</a>");
+    fn append_opening(&self, entry: &Entry, out: &mut String) {
+        let Some(eco) = entry.eco else {
+            return;
+        };
+        let code = code(eco);
+        let address = self.address(&format!("eco/{code}.html"));
+        let _ = write!(out, "<a href=\"{address}\">{code}</a>");
     }
 }
 
@@ -303,7 +327,7 @@ impl Pieces<'_> {
         if last == 1 {
             return;
         }
-        out.push_str("<ul class=\"pieces-of\" aria-label=\"Pieces of this page\">\n");
+        out.push_str("<nav class=\"pieces-of\" aria-label=\"Pieces of this page\"><ul>\n");
         let near = |piece: &usize| {
             *piece <= 2
                 || *piece + 2 > last
@@ -319,6 +343,6 @@ impl Pieces<'_> {
             let address = (self.address)(piece);
             let _ = writeln!(out, "<li><a href=\"{address}\"{current}>{piece}</a></li>");
         }
-        out.push_str("</ul>\n");
+        out.push_str("</ul></nav>\n");
     }
 }

@@ -1,0 +1,135 @@
+//! Points of those who take part in an event.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::super::tables::{Entry, halves};
+
+/// What one got in an event.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Score {
+    pub(super) id: u32,
+    /// Half points, and games with a result.
+    pub(super) halves: u32,
+    pub(super) games: u32,
+    /// Half points of the opponents; those are in quarters by the points got from
+    /// them.
+    pub(super) buchholz: u32,
+    pub(super) berger: u32,
+    /// The rating, 0 if not given.
+    pub(super) elo: u16,
+    /// Half points and games against rated opponents, and the sum of their
+    /// ratings.
+    rated: (u32, u32, u32),
+}
+
+impl Score {
+    /// The rating that the score against rated opponents is worth, as FIDE has it.
+    pub(super) fn performance(&self) -> Option<u32> {
+        let (halves, games, sum) = self.rated;
+        if games == 0 {
+            return None;
+        }
+        let mean = (sum + games / 2) / games;
+        // Hundredths, rounded.
+        let share = (halves * 100 + games) / (games * 2);
+        let above = DIFFERENCES.get(share.abs_diff(50) as usize).copied();
+        let above = u32::from(above.unwrap_or(0));
+        Some(if share < 50 {
+            mean.saturating_sub(above)
+        } else {
+            mean + above
+        })
+    }
+}
+
+/// By how much a rating is above that of the opponents for a score of 50, 51 …
+/// 100 hundredths: table 8.1.1 of FIDE's rating regulations.
+const DIFFERENCES: [u16; 51] = [
+    0, 7, 14, 21, 29, 36, 43, 50, 57, 65, 72, 80, 87, 95, 102, 110, 117, 125, 133, 141, 149, 158,
+    166, 175, 184, 193, 202, 211, 220, 230, 240, 251, 262, 273, 284, 296, 309, 322, 336, 351, 366,
+    383, 401, 422, 444, 470, 501, 538, 589, 677, 800,
+];
+
+/// The scores of all players, best first: by points, then Buchholz, then Berger.
+pub(super) fn of(entries: &[Entry]) -> Vec<Score> {
+    let mut places: HashMap<u32, usize> = HashMap::new();
+    let mut all: Vec<Score> = Vec::new();
+    for entry in entries {
+        let [white_elo, black_elo] = entry.elo;
+        for (id, is_white, own, others) in [
+            (entry.white, true, white_elo, black_elo),
+            (entry.black, false, black_elo, white_elo),
+        ] {
+            let place = *places.entry(id).or_insert_with(|| {
+                let score = Score::default();
+                all.push(Score { id, ..score });
+                all.len() - 1
+            });
+            let Some(one) = all.get_mut(place) else {
+                continue;
+            };
+            if one.elo == 0 {
+                one.elo = own;
+            }
+            if let Some(got) = halves(entry.result, is_white) {
+                one.halves += got;
+                one.games += 1;
+                if others > 0 {
+                    let (halves, games, sum) = one.rated;
+                    one.rated = (halves + got, games + 1, sum + u32::from(others));
+                }
+            }
+        }
+    }
+    let sums: HashMap<u32, u32> = all.iter().map(|one| (one.id, one.halves)).collect();
+    for entry in entries {
+        for (id, other, is_white) in [
+            (entry.white, entry.black, true),
+            (entry.black, entry.white, false),
+        ] {
+            let sum = sums.get(&other).copied().unwrap_or(0);
+            let one = places.get(&id).and_then(|place| all.get_mut(*place));
+            if let (Some(one), Some(got)) = (one, halves(entry.result, is_white)) {
+                one.buchholz += sum;
+                one.berger = one.berger.saturating_add(sum.saturating_mul(got));
+            }
+        }
+    }
+    sort(&mut all, |one| (one.buchholz, one.berger));
+    all
+}
+
+/// Puts the best first: by points, then by what is given. Of those that are equal
+/// so far the one with the higher rating comes first.
+pub(super) fn sort<K: Ord>(scores: &mut [Score], tie_breaks: impl Fn(&Score) -> K) {
+    scores.sort_by_key(|one| Reverse((one.halves, tie_breaks(one), one.elo, Reverse(one.id))));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(halves: u32, games: u32, elo: u32) -> Score {
+        Score {
+            rated: (halves, games, elo * games),
+            ..Score::default()
+        }
+    }
+
+    #[test]
+    fn performance_is_that_of_fide() {
+        for (halves, games, elo, expected) in [
+            (10, 10, 2500, 2500),
+            (14, 10, 2500, 2649),
+            (6, 10, 2500, 2351),
+            (20, 10, 2500, 3300),
+            (0, 10, 2500, 1700),
+            // 6½ of 9 are 72 hundredths.
+            (13, 9, 2600, 2766),
+        ] {
+            assert_eq!(score(halves, games, elo).performance(), Some(expected));
+        }
+        assert_eq!(score(0, 0, 0).performance(), None);
+    }
+}
