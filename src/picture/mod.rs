@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`board`] | a position as SVG, with arrows and marked squares |
-//! | `event.rs` | standings of events |
+//! | `event/` | what events came to |
 //! | [`game`] | the page of a game |
 //! | [`groups`] | pages of players, events and openings |
 //! | [`index`] | the index of a base |
