@@ -42,14 +42,14 @@ impl Statistics {
     }
 
     pub(super) fn add_game(&mut self, header: &Header) {
-        self.games += 1;
+        self.games = self.games.saturating_add(1);
         if let Some(count) = self.count_of(header.result) {
-            *count += 1;
+            *count = count.saturating_add(1);
         }
         let sums = self.rated.iter_mut().zip(&mut self.ratings);
         for ((rated, sum), elo) in sums.zip(header.elo) {
-            *rated += u32::from(elo != 0);
-            *sum += u64::from(elo);
+            *rated = rated.saturating_add(u32::from(elo != 0));
+            *sum = sum.saturating_add(u64::from(elo));
         }
         self.last = self.last.max(header.date.year);
     }
@@ -67,16 +67,20 @@ impl Statistics {
         }
     }
 
+    /// Adds those of other games. Counts come from a file and may be anything.
     pub(super) fn add(&mut self, other: &Statistics) {
-        self.games += other.games;
-        self.white += other.white;
-        self.draws += other.draws;
-        self.black += other.black;
-        for (own, others) in self.rated.iter_mut().zip(other.rated) {
-            *own += others;
+        let counts = [
+            (&mut self.games, other.games),
+            (&mut self.white, other.white),
+            (&mut self.draws, other.draws),
+            (&mut self.black, other.black),
+        ];
+        let rated = self.rated.iter_mut().zip(other.rated);
+        for (own, others) in counts.into_iter().chain(rated) {
+            *own = own.saturating_add(others);
         }
         for (own, others) in self.ratings.iter_mut().zip(other.ratings) {
-            *own += others;
+            *own = own.saturating_add(others);
         }
         self.last = self.last.max(other.last);
     }

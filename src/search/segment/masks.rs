@@ -340,8 +340,8 @@ pub(in crate::search) struct Said {
 }
 
 impl Masks {
-    /// Those of the segment with this number.
-    pub(super) fn read(pages: Pages, segment: u64) -> io::Result<Masks> {
+    /// Those of the segment with this number, whose last game is `last`.
+    pub(super) fn read(pages: Pages, segment: u64, last: u32) -> io::Result<Masks> {
         let rest = pages.head().strip_prefix(MAGIC);
         let parts = rest.and_then(|rest| {
             let (own, rest) = rest.split_first_chunk()?;
@@ -351,6 +351,9 @@ impl Masks {
             own.then(|| (u32::from_le_bytes(*count), u64::from_le_bytes(*table)))
         });
         let (count, table) = parts.ok_or_else(|| damaged("it is of another index"))?;
+        if count > last / BLOCK + 1 {
+            return Err(damaged("it has more games than its index"));
+        }
         let mut cursor = pages.cursor(table);
         let places = (0..count).map(|_| cursor.integer::<8>());
         let places = places.collect::<io::Result<_>>()?;

@@ -186,7 +186,7 @@ impl Segment {
     pub fn open(path: &Path) -> io::Result<Segment> {
         let mut segment = Segment::read(open_own(path)?)?;
         let masks = open_own(&masks_file(path)).and_then(Pages::open);
-        match masks.and_then(|pages| Masks::read(pages, segment.id())) {
+        match masks.and_then(|pages| Masks::read(pages, segment.id(), segment.last)) {
             Ok(masks) => segment.masks = Some(masks),
             Err(error) => log::info!("{}: {error}", masks_file(path).display()),
         }

@@ -602,7 +602,7 @@ impl List {
     fn next_game(&self, last: &mut u32, cursor: &mut Cursor<'_>) -> io::Result<usize> {
         let moves = self.moves.len() as u64;
         let step = cursor.varint()?;
-        let game = u64::from(*last) + step / moves;
+        let game = u64::from(*last).saturating_add(step / moves);
         *last = small(game)?;
         usize::try_from(step % moves).map_err(io::Error::other)
     }
