@@ -1,5 +1,7 @@
 //! Open files are read, written and closed.
 
+use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -46,10 +48,10 @@ impl Drafts {
                 slot.read_marked(ino.within_slot(), mark, offset, length)
             }
             Pin::Disk(file) => {
-                let mut bytes = vec![0; length as usize];
-                let read = file.read_at(&mut bytes, offset);
-                bytes.truncate(read.map_err(|error| Error::Damaged(error.to_string()))?);
-                Ok(Bytes::Own(bytes))
+                let part = part_of(&file, offset, length);
+                Ok(Bytes::Own(
+                    part.map_err(|error| Error::Damaged(error.to_string()))?,
+                ))
             }
         }
     }
@@ -282,6 +284,16 @@ impl Drafts {
         finish(&mut state, id);
         new
     }
+}
+
+/// Reads up to `length` bytes of a file on disk; fewer only at its end.
+fn part_of(file: &File, offset: u64, length: u32) -> io::Result<Vec<u8>> {
+    let left = file.metadata()?.len().saturating_sub(offset);
+    let wanted = usize::try_from(left.min(u64::from(length))).unwrap_or(0);
+    let mut bytes = vec![0; wanted];
+    let read = file.read_at(&mut bytes, offset)?;
+    bytes.truncate(read);
+    Ok(bytes)
 }
 
 /// Closes a draft; if `handle` was the last to write it, gives the draft and
