@@ -1,6 +1,7 @@
 //! What a record says beside its game or text: what a copy in the older format
 //! takes over, and what that has no field for.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{Database, Error, FileKind, GameId, RECORD_BYTES};
@@ -125,7 +126,7 @@ impl Database {
         for of in Type::ALL {
             let count = self.entities.count(of);
             let count = count.map_err(|source| self.io(FileKind::Entities, source))?;
-            used.push(vec![false; count as usize]);
+            used.push((count, BTreeSet::new()));
         }
         self.scan(1..u32::MAX, &mut |record: Record<'_>| {
             if let Some(kind) = record.kind() {
@@ -134,10 +135,9 @@ impl Database {
         })?;
         let mut unused = Vec::new();
         let mut buffer = ReadBuffer::ahead();
-        for (of, used) in Type::ALL.into_iter().zip(&used) {
-            let ids = (0..).map(EntityId).zip(used);
+        for (of, (all, used)) in Type::ALL.into_iter().zip(&used) {
             let mut count = 0;
-            for (id, _) in ids.filter(|(_, is_used)| !**is_used) {
+            for id in (0..*all).filter(|id| !used.contains(id)).map(EntityId) {
                 let mut has_name = false;
                 let read = self.entities.read(of, id, &mut buffer, |reader| {
                     has_name = entities::has_name(of, reader)?;
@@ -153,15 +153,13 @@ impl Database {
 }
 
 /// Marks the entities of a record, by the order of [`Type::ALL`].
-fn mark(of: References, used: &mut [Vec<bool>]) {
+fn mark(of: References, used: &mut [(u32, BTreeSet<u32>)]) {
     let players = [of.white, of.black, of.annotator];
     let teams = [of.white_team, of.black_team];
     let all: [&[EntityId]; 5] = [&players, &[of.tournament], &[of.source], &teams, &[of.tag]];
-    for (ids, used) in all.into_iter().zip(used) {
+    for (ids, (_, used)) in all.into_iter().zip(used) {
         for id in ids.iter().filter(|id| **id != NONE) {
-            if let Some(place) = used.get_mut(id.0 as usize) {
-                *place = true;
-            }
+            used.insert(id.0);
         }
     }
 }
