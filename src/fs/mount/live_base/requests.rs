@@ -228,11 +228,10 @@ impl LiveBase {
 
     /// See [`Volume::target`](crate::fs::Volume::target).
     pub(crate) fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
-        let snapshot = self.snapshot();
-        match snapshot.volume.node(link)?.kind {
+        self.ask(|snapshot| match snapshot.volume.node(link)?.kind {
             NodeKind::Symlink => snapshot.volume.target(link),
             _ => Err(Error::Invalid),
-        }
+        })
     }
 }
 
@@ -253,7 +252,7 @@ impl Tree for LiveBase {
     }
 
     fn parent(&self, directory: Ino) -> Result<Ino, Error> {
-        self.snapshot().volume.parent(directory)
+        self.ask(|snapshot| snapshot.volume.parent(directory))
     }
 
     fn list(
