@@ -13,8 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash as _, Hasher as _};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use shakmaty::Move;
@@ -28,8 +27,13 @@ use crate::search::fold;
 /// Games of fewer half-moves are short.
 const SHORT_PLIES: usize = 20;
 
-/// So many games are read by a thread one after the other.
+/// So many games are read by a thread one after the other, and so many groups of them
+/// compared.
 const GAMES_AT_ONCE: usize = 1024;
+const GROUPS_AT_ONCE: usize = 64;
+
+/// Stands for the number of a game that cannot be read.
+const UNREAD: u32 = 0;
 
 /// Of more games that begin alike, each is compared with so many others only, and with
 /// those of the same moves.
@@ -92,18 +96,45 @@ pub fn twins(base: &dyn Base, progress: &(dyn Fn(u64) + Sync)) -> Result<Vec<Twi
     let candidates = candidates(base, &players)?;
     let read = candidates.len() as u64;
     progress(u64::from(base.last_id()).saturating_sub(read));
-    let groups = begin_alike(base, candidates, progress);
-    let mut twins = Vec::new();
-    for group in groups.chunk_by(|one, other| one.0 == other.0) {
-        let mut games: Vec<u32> = group.iter().map(|(_, id)| *id).collect();
-        games.dedup();
-        if games.len() > 1 {
-            compare(base, &players, &games, &mut twins);
+    let games = begin_alike(base, candidates, progress);
+    let groups = games.chunk_by(|one, other| one.0 == other.0);
+    let groups: Vec<&[Keyed]> = groups.filter(|group| group.len() > 1).collect();
+    let found = Mutex::new(Vec::new());
+    on_all_processors(groups.chunks(GROUPS_AT_ONCE), |groups, decoded| {
+        let mut twins = Vec::new();
+        for group in groups {
+            compare(base, &players, group, decoded, &mut twins);
         }
-    }
-    twins.sort_by_key(|twins: &Twins| (twins.game, twins.stays));
-    twins.dedup_by_key(|twins| twins.game);
+        lock(&found).extend(twins);
+    });
+    let mut twins = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    twins.sort_by_key(|twins: &Twins| twins.game);
     Ok(twins)
+}
+
+/// Does some work for each part of it, by as many threads as there are processors.
+fn on_all_processors<P: Send>(
+    parts: impl Iterator<Item = P> + Send,
+    work: impl Fn(P, &mut Decoded) + Sync,
+) {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let parts = Mutex::new(parts);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut decoded = Decoded::reading_ahead();
+                loop {
+                    let next = lock(&parts).next();
+                    let Some(part) = next else { return };
+                    work(part, &mut decoded);
+                }
+            });
+        }
+    });
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A digest of the letters of each player.
@@ -187,32 +218,16 @@ fn begin_alike(
     mut games: Vec<Keyed>,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Vec<Keyed> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let next = Mutex::new(games.chunks_mut(GAMES_AT_ONCE));
-    let unread = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let mut decoded = Decoded::reading_ahead();
-                loop {
-                    let chunk = next.lock().map_or(None, |mut chunks| chunks.next());
-                    let Some(chunk) = chunk else { return };
-                    for (key, id) in &mut *chunk {
-                        if let Some(digest) = begin_of(base, *id, *key, &mut decoded) {
-                            *key = digest;
-                        } else {
-                            *id = 0;
-                            unread.fetch_add(1, Ordering::Relaxed);
-                        }
-                    }
-                    progress(chunk.len() as u64);
-                }
-            });
+    on_all_processors(games.chunks_mut(GAMES_AT_ONCE), |chunk, decoded| {
+        for (key, id) in &mut *chunk {
+            match begin_of(base, *id, *key, decoded) {
+                Some(digest) => *key = digest,
+                None => *id = UNREAD,
+            }
         }
+        progress(chunk.len() as u64);
     });
-    if unread.into_inner() > 0 {
-        games.retain(|(_, id)| *id > 0);
-    }
+    games.retain(|(_, id)| *id != UNREAD);
     games.sort_unstable();
     games
 }
@@ -251,10 +266,14 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn read(base: &dyn Base, players: &Players, id: u32) -> Option<Candidate> {
+    fn read(
+        base: &dyn Base,
+        players: &Players,
+        id: u32,
+        decoded: &mut Decoded,
+    ) -> Option<Candidate> {
         let summary = base.summary(GameId(id)).ok()?;
-        let mut decoded = Decoded::default();
-        let game = read(base, id, &mut decoded)?;
+        let game = read(base, id, decoded)?;
         let mut hasher = Xxh3::new();
         start_of(game, &mut hasher);
         let plies = game.tree.main_line();
@@ -324,9 +343,15 @@ fn are_one_result(one: Option<GameResult>, other: Option<GameResult>) -> bool {
 }
 
 /// Compares games that begin alike.
-fn compare(base: &dyn Base, players: &Players, games: &[u32], twins: &mut Vec<Twins>) {
-    for part in games.chunks(MOST_COMPARED * MOST_COMPARED) {
-        let read = |id: &u32| Candidate::read(base, players, *id);
+fn compare(
+    base: &dyn Base,
+    players: &Players,
+    group: &[Keyed],
+    decoded: &mut Decoded,
+    twins: &mut Vec<Twins>,
+) {
+    for part in group.chunks(MOST_COMPARED * MOST_COMPARED) {
+        let read = |(_, id): &Keyed| Candidate::read(base, players, *id, decoded);
         let mut games: Vec<Candidate> = part.iter().filter_map(read).collect();
         games.sort_by_key(Candidate::rank);
         // By their moves, and the last ones that stay.
