@@ -27,6 +27,7 @@ mod mounts;
 mod names;
 mod nodes;
 mod profile;
+mod refused;
 mod requests;
 mod session;
 mod slow;
@@ -48,6 +49,7 @@ use kernel::Kernel;
 use locks::Locks;
 use nodes::{Node, Nodes, Redirected, Writing};
 use profile::Profile;
+use refused::RefusedSaves;
 use slow::SlowRequests;
 use throttle::Throttle;
 
@@ -86,6 +88,7 @@ pub(crate) struct Adapter {
     profile: Profile,
     nodes: Arc<Nodes>,
     locks: Locks,
+    refused: RefusedSaves,
     slow: SlowRequests,
     /// Set when the session has started.
     kernel: Arc<OnceLock<Kernel>>,
@@ -109,6 +112,7 @@ impl Adapter {
             profile: Profile::new(options.is_writable),
             nodes: Arc::new(Nodes::new()),
             locks: Locks::default(),
+            refused: RefusedSaves::default(),
             invalidating: Arc::default(),
             slow: SlowRequests::default(),
         }

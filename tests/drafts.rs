@@ -375,6 +375,64 @@ fn a_player_renamed_to_another_is_merged_where_that_is_wished_for() {
     daemon.assert_sound();
 }
 
+/// As rclone does, which takes the file for half written.
+#[test]
+fn a_program_that_clears_up_after_a_refused_save_deletes_no_game() {
+    let Some(mut daemon) = sample() else { return };
+    let text = daemon.text(5);
+    let script = "import os, sys, threading\n\
+        def save(name, text):\n\
+        \x20   file = open(name, 'w'); file.write(text)\n\
+        \x20   try: file.close()\n\
+        \x20   except OSError as error: print('close', error.errno)\n\
+        def remove(name):\n\
+        \x20   try: os.remove(name)\n\
+        \x20   except OSError as error: print('remove', error.errno)\n\
+        os.chdir(sys.argv[1])\n\
+        save('000005.pgn', 'no game')\n\
+        thread = threading.Thread(target=remove, args=['000005.pgn']); thread.start(); thread.join()\n\
+        save('new.pgn', 'no game')\n\
+        save('000006.pgn', 'no game'); save('000006.pgn', open('000007.pgn').read()); remove('000006.pgn')\n\
+        print(*sorted(os.listdir()))";
+    let ran = Command::new("python3")
+        .args(["-c", script])
+        .arg(daemon.at("games"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let lines: Vec<&str> = said.lines().collect();
+    let (left, lines) = lines.split_last().unwrap();
+    assert_eq!(
+        lines,
+        ["close 22", "remove 1", "close 22", "close 22"],
+        "{said}"
+    );
+    assert!(
+        left.starts_with("000001.pgn") && left.contains("000005.pgn"),
+        "{said}"
+    );
+    assert!(
+        !left.contains("000006.pgn") && !left.contains("new.pgn"),
+        "{said}"
+    );
+    assert_eq!(daemon.text(5), text);
+    assert!(
+        daemon.log().contains("000005.pgn is not deleted"),
+        "{}",
+        daemon.log()
+    );
+    // Another program means it, and so does who asks once more.
+    assert_eq!(errno(save(&daemon.game(5), "no game")), Some(libc::EINVAL));
+    assert_eq!(errno(fs::remove_file(daemon.game(5))), Some(libc::EPERM));
+    fs::remove_file(daemon.game(5)).unwrap();
+    assert_eq!(errno(save(&daemon.game(7), "no game")), Some(libc::EINVAL));
+    let removed = Command::new("rm").arg(daemon.game(7)).status().unwrap();
+    assert!(removed.success());
+    assert!(daemon.at("deleted/000005.pgn").exists() && daemon.at("deleted/000007.pgn").exists());
+    daemon.end();
+    daemon.assert_sound();
+}
+
 #[test]
 fn the_reason_why_a_directory_cannot_be_renamed_is_logged() {
     let Some(mut daemon) = sample() else { return };

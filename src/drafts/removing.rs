@@ -33,6 +33,21 @@ impl Drafts {
     ///
     /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::NotPermitted`].
     pub fn unlink(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
+        self.unlink_if(directory, name, |_| true)
+    }
+
+    /// As [`unlink`](Drafts::unlink), but a game is deleted only if `may_delete` says
+    /// so of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`unlink`](Drafts::unlink).
+    pub fn unlink_if(
+        &self,
+        directory: Ino,
+        name: &[u8],
+        may_delete: impl FnOnce(Ino) -> bool,
+    ) -> Result<(), Error> {
         let slot = self.edited(directory)?;
         drop(self.open_state()?);
         let place: Place = (directory, text_of(name)?.into());
@@ -70,6 +85,14 @@ impl Drafts {
         let attr = self.lookup(directory, name)?;
         if attr.kind == NodeKind::Directory {
             return Err(Error::IsADirectory);
+        }
+        if !may_delete(attr.ino) {
+            log::warn!(
+                "{} is not deleted: a program wants to clear up after its text was refused, and the \
+                 stored game is not what it wrote; remove it once more to delete it",
+                place.1
+            );
+            return Err(Error::NotPermitted);
         }
         self.delete(&slot, &place)
     }

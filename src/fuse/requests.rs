@@ -304,7 +304,7 @@ impl Filesystem for Adapter {
 
     fn flush(
         &self,
-        _: &Request,
+        request: &Request,
         ino: INodeNo,
         handle: FileHandle,
         owner: LockOwner,
@@ -314,12 +314,18 @@ impl Filesystem for Adapter {
             // The kernel does not send it again then.
             return reply.error(Errno::ENOSYS);
         }
+        let thread = request.pid();
         self.answer_save(ino, None, move |adapter| {
             let request = format_args!("closing of {ino:?}");
             let flush = || adapter.vfs.drafts().flush(Handle(handle.0));
             let flushed = adapter.answer_writing(request, flush);
-            // Closing a file releases the fcntl(2) locks of a process.
             let file = Node(ino.0).ino();
+            if flushed.is_err() {
+                adapter.refused.note(file, thread);
+            } else {
+                adapter.refused.forget(file);
+            }
+            // Closing a file releases the fcntl(2) locks of a process.
             adapter.locks.release(file, owner.0, 0, u64::MAX);
             confirm(flushed, reply);
         });
@@ -372,11 +378,16 @@ impl Filesystem for Adapter {
         confirm(answer(format_args!("fsync of {ino:?}"), fsync), reply);
     }
 
-    fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+    fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let own = name.to_owned();
+        let thread = request.pid();
         self.answer_save(parent, Some(name), move |adapter| {
             let request = format_args!("removal of {} in {parent:?}", own.display());
-            let unlink = || adapter.vfs.drafts().unlink(Ino(parent.0), own.as_bytes());
+            let unlink = || {
+                let (directory, name) = (Ino(parent.0), own.as_bytes());
+                let may_delete = |game| !adapter.refused.clears_up(game, thread);
+                adapter.vfs.drafts().unlink_if(directory, name, may_delete)
+            };
             confirm(adapter.answer_writing(request, unlink), reply);
         });
     }
