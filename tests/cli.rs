@@ -17,6 +17,7 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -649,6 +650,74 @@ fn names_of_games_say_what_they_are_and_only_the_number_counts() {
             "names=long",
         ]
     );
+}
+
+#[test]
+fn a_service_of_the_user_mounts_after_each_login() {
+    let directory = copy_of_base("cbh/sample");
+    let at = |name: &str| directory.path().join(name);
+    let place = at("my chess");
+    fs::create_dir(&place).unwrap();
+    fs::create_dir(at("bin")).unwrap();
+    let fake = "#!/bin/sh\necho \"$@\" >> \"$0.log\"\n";
+    fs::write(at("bin/systemctl"), fake).unwrap();
+    fs::set_permissions(at("bin/systemctl"), fs::Permissions::from_mode(0o755)).unwrap();
+    let run = |arguments: &[&str]| {
+        Command::new(CBFS)
+            .args(arguments)
+            .arg(&place)
+            .env("XDG_CONFIG_HOME", at("config"))
+            .env("PATH", format!("{}:/usr/bin:/bin", at("bin").display()))
+            .current_dir(directory.path())
+            .output()
+            .unwrap()
+    };
+    let ran = run(&["mount", "--user-service", "-o", "ro,hide=pgn", "sample.cbh"]);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let units = at("config/systemd/user");
+    let unit = fs::read_dir(&units)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let name = unit.file_name().unwrap().to_str().unwrap();
+    assert!(
+        name.starts_with("cbfs-") && name.ends_with("-my\\x20chess.service"),
+        "{name}"
+    );
+    let written = fs::read_to_string(&unit).unwrap();
+    let (program, base) = (Path::new(CBFS).display(), at("sample.cbh"));
+    let expected = format!(
+        "ExecStart=\"{program}\" \"mount\" \"--foreground\" \"-o\" \"ro,hide=pgn\" \"--\" \"{}\" \"{}\"\n",
+        base.display(),
+        place.display()
+    );
+    assert!(written.contains(&expected), "{written}{expected}");
+    if let Ok(verified) = Command::new("systemd-analyze")
+        .args(["--user", "verify"])
+        .arg(&unit)
+        .env("XDG_RUNTIME_DIR", directory.path())
+        .output()
+    {
+        assert!(verified.status.success(), "{}", text(&verified.stderr));
+    }
+    let ran = run(&["umount", "--user-service"]);
+    assert!(
+        ran.status.success() && !unit.exists(),
+        "{}",
+        text(&ran.stderr)
+    );
+    assert_eq!(run(&["umount", "--user-service"]).status.code(), Some(1));
+    let asked = fs::read_to_string(at("bin/systemctl.log")).unwrap();
+    let expected = format!(
+        "--user daemon-reload\n--user enable --now {name}\n--user disable --now {name}\n--user daemon-reload\n"
+    );
+    assert_eq!(asked, expected);
+    fs::write(at("bin/systemctl"), "#!/bin/sh\nexit 1\n").unwrap();
+    let failed = run(&["mount", "--user-service", "sample.cbh"]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(text(&failed.stderr).contains("systemctl --user enable --now"));
 }
 
 #[test]

@@ -51,6 +51,7 @@ mod site;
 mod tables;
 mod umount;
 mod unpack;
+mod user_service;
 
 use std::ffi::OsString;
 use std::fmt::Display;

@@ -14,7 +14,7 @@ use sd_notify::NotifyState;
 
 use super::options::{MountOptions, Writing, parse_code_page, parse_size, parse_source_map};
 use super::password::{self, PasswordFile};
-use super::{Failure, daemon, places, signals};
+use super::{Failure, daemon, places, signals, user_service};
 use crate::archive::{self, BlockCache};
 use crate::base::referenced::{GamesOptions, SourceMap};
 use crate::book::belongs_to_book;
@@ -109,6 +109,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "foreground")]
     pub(super) log_file: Option<PathBuf>,
 
+    /// Mount now and after each login, by a service of the user's systemd;
+    /// `cbfs umount --user-service` takes that back
+    #[arg(long, conflicts_with_all = ["foreground", "log_file"])]
+    pub(super) user_service: bool,
+
     /// Run as the daemon: report on standard output when the mount is ready
     #[arg(long, hide = true)]
     pub(super) as_daemon: bool,
@@ -163,6 +168,9 @@ pub(super) fn run(
     messages: Arc<Messages>,
     (verbose, quiet): (u8, bool),
 ) -> Result<(), Failure> {
+    if args.user_service {
+        return user_service::install(args, (verbose, quiet));
+    }
     if args.as_daemon {
         return serve(args, messages);
     }

@@ -24,6 +24,13 @@ pub(super) fn state() -> Vec<PathBuf> {
     all.into_iter().filter(|path| can_be_used(path)).collect()
 }
 
+/// The directory of the units of the user's systemd.
+pub(super) fn user_units() -> Option<PathBuf> {
+    let config = absolute(&variable, "XDG_CONFIG_HOME");
+    let config = config.or_else(|| Some(absolute(&variable, "HOME")?.join(".config")));
+    config.map(|config| config.join("systemd/user"))
+}
+
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, umount2};
 
-use super::Failure;
 use super::server::Server;
+use super::{Failure, user_service};
 use crate::fuse::{Mount, canonical, detach, mount_at};
 
 /// Default time to wait for the daemon.
@@ -36,12 +36,19 @@ pub(super) struct Args {
     /// by force
     #[arg(long, value_name = "SECONDS")]
     wait: Option<u64>,
+
+    /// Remove the service that mounts there after each login
+    #[arg(long)]
+    user_service: bool,
 }
 
 /// Detaches the mount even if it is in use, and makes sure that its daemon
 /// ends: by itself, or by SIGTERM if processes inside, or a copy of the mount
 /// in another namespace, keep it alive.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    if args.user_service {
+        return user_service::remove(&args.mountpoint);
+    }
     let failed = |why: &str| Failure::about(&args.mountpoint, why);
     let (place, mount) = find(&args.mountpoint)
         .map_err(|error| Failure::about(&args.mountpoint, error))?
