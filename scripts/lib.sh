@@ -31,14 +31,39 @@ install() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-# need_cargo: a compiler that is new enough, in PATH. Debian's own is older; rustup, which Debian has from version 13 on, gets a newer one.
+# is_new_enough VERSION: whether that is what Cargo.toml asks for, or later.
+is_new_enough() {
+    local needed
+    needed=$(needed_rust)
+    [[ $1 && $(printf '%s\n' "$needed" "$1" | sort -V | head -1) == "$needed" ]]
+}
+
+needed_rust() {
+    sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml
+}
+
+rust_version() {
+    rustc --version 2>/dev/null | cut -d' ' -f2 || true
+}
+
+# need_cargo: a compiler that is new enough, in PATH. Debian's own is older, but what it builds browsers with is not
+# (rustc-web, of its security updates); rustup, which Debian has from version 13 on, gets a newer one too.
 need_cargo() {
-    local needed has
+    local needed has offered
     PATH=~/.cargo/bin:$PATH
-    needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-    has=$(rustc --version 2>/dev/null | cut -d' ' -f2 || true)
-    if [[ $has && $(printf '%s\n' "$needed" "$has" | sort -V | head -1) == "$needed" ]]; then return; fi
-    if ! command -v rustup >/dev/null && apt-cache show rustup >/dev/null 2>&1; then install rustup; fi
+    needed=$(needed_rust)
+    has=$(rust_version)
+    if is_new_enough "$has"; then return; fi
+    if command -v apt-cache >/dev/null && ! command -v rustup >/dev/null; then
+        offered=$(apt-cache policy rustc-web 2>/dev/null | sed -n 's/^ *Candidate: \([0-9.]*\).*/\1/p')
+        if is_new_enough "$offered"; then
+            install rustc-web cargo-web
+            hash -r
+            if is_new_enough "$(rust_version)"; then return; fi
+        elif apt-cache show rustup >/dev/null 2>&1; then
+            install rustup
+        fi
+    fi
     if command -v rustup >/dev/null; then
         say "Getting Rust, since cbfs needs $needed or later and here is ${has:-none}"
         rustup toolchain install stable --profile minimal
@@ -49,11 +74,12 @@ need_cargo() {
     exit 1
 }
 
-# build: the program under test; a terminal sees how far it is.
+# build [OPTION…]: the program under test, or another build; a terminal sees how far it is.
 build() {
     local quiet=--quiet
     if [[ -t 2 ]]; then quiet=; fi
-    cargo build $quiet --release --locked
+    if (($# == 0)); then set -- --release; fi
+    cargo build $quiet "$@" --locked
 }
 
 # find_shared: prints the folder of real bases that is not part of this repository, or nothing.
