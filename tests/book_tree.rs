@@ -29,6 +29,7 @@ use common::behaviours::{Answer, Tree};
 use common::books::{BOOK_BEHAVIOURS, FILES, Gate, GatedBook, LinkedTree, MemoryBook, START, walk};
 use common::mounted::Mount;
 use common::trees::{Direct, OnDisk, answer, system};
+use serde_json::Value;
 
 fn time() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)
@@ -493,6 +494,22 @@ fn unreachable_positions_of_a_real_book_are_listed() {
     }
 }
 
+#[test]
+fn what_is_stored_and_what_the_table_lists_is_counted() {
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    // From 2.Nf3 and 3...Nf6 on the sides are changed.
+    let book = MemoryBook::of([(start, "e2e4 e7e5 g1f3"), (start, "e2e3 e7e5 e3e4 g8f6")]);
+    let volume = BookVolume::new(Arc::new(book), BookOptions::default(), time());
+    let tree = Direct(Vfs::new(Box::new(volume), &Options::default()));
+    let json: Value = serde_json::from_slice(&tree.read("book.json").unwrap()).unwrap();
+    assert_eq!(
+        (&json["positions"], &json["reached"]),
+        (&6.into(), &8.into())
+    );
+    let table = String::from_utf8(tree.read("export/positions.tsv").unwrap()).unwrap();
+    assert_eq!(table.lines().count(), 1 + 8, "{table}");
+}
+
 /// Names in a tree and all below, without links; each file is as long as it
 /// says.
 fn count_names(tree: &Direct, path: &str) -> usize {
@@ -548,6 +565,8 @@ fn broken_books_are_mounted_as_expected() {
         }
         let table = String::from_utf8(tree.read("export/positions.tsv").unwrap()).unwrap();
         let reached = table.lines().count() - 1;
+        let json: Value = serde_json::from_slice(&tree.read("book.json").unwrap()).unwrap();
+        assert_eq!(json["reached"], reached, "{name}");
         let others = tree.list("unreachable").unwrap().len();
         // What a scan finds is all there, and of the rest most is.
         let least = match promise {

@@ -247,38 +247,151 @@ fn hostile(name: &str) -> String {
     format!("[{name} \"{value}\"]\n")
 }
 
+/// All fields of a game that take a text.
+const TEXT_TAGS: [&str; 24] = [
+    "Event",
+    "Site",
+    "Round",
+    "Date",
+    "White",
+    "Black",
+    "Annotator",
+    "Source",
+    "SourceTitle",
+    "Publisher",
+    "SourceDate",
+    "WhiteTeam",
+    "BlackTeam",
+    "EventType",
+    "EventDate",
+    "EventCountry",
+    "ECO",
+    "Opening",
+    "Variation",
+    "TimeControl",
+    "Termination",
+    "WhiteTitle",
+    "GameTag",
+    "CbhOther",
+];
+
+/// Remarks of all kinds with markup in them.
+const HOSTILE_REMARKS: [&str; 14] = [
+    "</span></ol><script>alert(2)</script> \" onclick=\"alert(3)\" <!-- ]]> &amp; [#]",
+    "[%cblink \"javascript:alert%284%29\",\"%3Cb%3E\"]",
+    "[%cblink \"https://a.example/?%3C%3E%27\",\"page\"]",
+    "[%csl Ra1,\"><b>] [%cal Ga1a2,\"><b>]",
+    "[%clk <script>] [%emt <b>]",
+    "[%eval \"><b>] [%evp 0,1,<b>]",
+    "[%cbquote \"<script>\",\"<b>\"]",
+    "[%tqu \"En\",\"<script>\",\"\",\"<b>\",\"e2e4\",\"<b>\",3]",
+    "[%medal \"<x>\"] [%cbvideo \"<x>\"]",
+    "[%mdl <x>] [%lang \"><b>]",
+    "\u{202e}abc \u{2066}",
+    "\u{5e9}\u{5dc}\u{5d5}\u{5dd} (a) \u{645}\u{631}\u{62d}\u{628}\u{627}",
+    "javascript:alert(5) data:text/html,<b>",
+    "&#x3c;script&#x3e; &lt;b&gt;",
+];
+
 #[test]
 fn whatever_a_game_says_is_text() {
-    let tags: String = [
-        "Event",
-        "Site",
-        "White",
-        "Black",
-        "Annotator",
-        "Source",
-        "WhiteTeam",
-    ]
-    .map(hostile)
-    .concat();
-    let remark = "</span></ol><script>alert(2)</script> \" onclick=\"alert(3)\" <!-- ]]> &amp; [#]";
-    let bad = "[%cblink \"javascript:alert%284%29\",\"%3Cb%3E\"]";
-    let good = "[%cblink \"https://a.example/?%3C%3E%27\",\"page\"]";
-    let links = format!("{{{bad}}} d5 {{{good}}}");
-    let game = format!("{tags}[Result \"*\"]\n\n1. e4 {{{remark}}} (1. d4 {links}) 1... e5 *\n\n");
-    let mount = Mount::of(&game);
-    let page = mount.page("html/games/000001.html");
-    assert!(!page.contains("<img") && !page.contains("<!--"));
-    assert!(
-        page.contains("&lt;/span&gt;&lt;/ol&gt;&lt;script&gt;"),
-        "{page}"
-    );
-    assert!(!page.contains("href=\"javascript"), "{page}");
-    assert!(
-        page.contains("href=\"https://a.example/?&lt;&gt;&#39;\""),
-        "{page}"
-    );
-    assert!(!page.contains('\u{202e}'));
+    let tags: String = TEXT_TAGS.map(hostile).concat();
+    let right_to_left = "[White \"\u{5db}\u{5d4}\u{5df}\"]\n[Black \"\u{639}\u{644}\u{64a}\"]\n";
+    let remarks = HOSTILE_REMARKS.map(|remark| format!("{{{remark}}} "));
+    let moves = [
+        "e4", "e5", "Nf3", "Nc6", "Bb5", "a6", "Ba4", "Nf6", "O-O", "Be7", "Re1", "b5", "Bb3", "d6",
+    ];
+    let mut games = format!("{right_to_left}[Result \"*\"]\n\n");
+    for (m, remark) in moves.iter().zip(&remarks) {
+        games += &[m, remark.as_str()].join(" ");
+    }
+    games += &[" *\n\n", &tags, "[Result \"*\"]\n\n1. e4 *\n\n"].concat();
+    let mount = Mount::of(&games);
+    let pages = crawl(&mount);
+    assert!(pages.len() > 10);
+    for (path, page) in pages.iter().filter(|(path, _)| !path.contains("cbfs.")) {
+        for none in [
+            "<img",
+            "<!--",
+            "<b>alert",
+            "href=\"javascript",
+            "href=\"data",
+            "\u{202e}",
+            "\u{2066}",
+        ] {
+            assert!(!page.contains(none), "{path}: {none}");
+        }
+    }
+    let page = &pages["games/000001.html"];
+    for shown in [
+        "&lt;/span&gt;&lt;/ol&gt;&lt;script&gt;",
+        "href=\"https://a.example/?&lt;&gt;&#39;\"",
+        "<bdi>\u{5db}\u{5d4}\u{5df}</bdi>",
+        "&amp;#x3c;script&amp;#x3e; &amp;lt;b&amp;gt;",
+        "javascript:alert(5)",
+    ] {
+        assert!(page.contains(shown), "{shown} {page}");
+    }
     assert_eq!(page.matches("class=\"diagram\"").count(), 1);
+    assert_eq!(positions(page).len(), 15);
+}
+
+/// The warnings of a page.
+fn warnings(page: &str) -> Vec<&str> {
+    let parts = page.split("<p class=\"warning\" role=\"note\">").skip(1);
+    parts
+        .map(|part| part.split("</p>").next().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_page_of_what_cannot_be_read_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let games = [
+        game("Open", "1", ["A", "B"], "1-0"),
+        game("Open", "2", ["B", "A"], "1-0"),
+    ];
+    let base = base_of(folder.path(), &games.concat());
+    let moves = base.with_extension("cbg");
+    fs::write(&moves, &fs::read(&moves).unwrap()[..26]).unwrap();
+    let mount = Mount::of_base(&base);
+    for page in ["games/000001.html", "games/000002.html"] {
+        let page = mount.page(&format!("html/{page}"));
+        let told = warnings(&page);
+        assert!(told.len() == 1 && told[0].contains(".cbg"), "{page}");
+    }
+    // What the headers say is there.
+    let name = mount.names("tournaments").remove(0);
+    let event = mount.page(&format!("html/tournaments/{name}.html"));
+    assert_eq!(rows(&event, "Match").len(), 2);
+    let opening = mount.page("html/eco/C20.html");
+    assert!(!opening.contains("class=\"boards\""), "{opening}");
+    assert_eq!(rows_of_games(&opening), 2);
+}
+
+#[test]
+fn boards_have_names_at_their_edges_and_openings_have_names() {
+    let mut games = String::new();
+    for number in 0..3 {
+        games += &game("Open", "1", ["A", &format!("B {number}")], "1-0");
+    }
+    let mount = Mount::of(
+        &games
+            .replace("C20", "C44")
+            .replace("1. e4 e5", "1. e4 e5 2. Nf3 Nc6"),
+    );
+    let page = mount.page("html/games/000001.html");
+    let names = page.split_once("<g class=\"names\">").unwrap().1;
+    assert!(names.starts_with("<text x=\"38\" y=\"357\">a</text>"));
+    assert!(
+        page.contains("C44</bdi></a> King&#39;s Knight Opening: Normal Variation"),
+        "{page}"
+    );
+    let opening = mount.page("html/eco/C44.html");
+    assert!(
+        opening.contains("<li>King&#39;s Knight Opening: Normal Variation</li>"),
+        "{opening}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use super::unreachable::reached;
+use super::unreachable::{FromStart, reached};
 use super::walk::Limits;
 use super::{Book, Entry, Error, Scanned};
 use crate::game::Defect;
@@ -11,8 +11,11 @@ use crate::game::Defect;
 /// Counts of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Number of readable positions.
+    /// Number of readable positions. Mirror images are stored as one.
     pub positions: u64,
+    /// Number of boards that moves from the start reach, mirror images apart;
+    /// `None` if they are more than the limit.
+    pub reached: Option<u64>,
     /// Number of legal moves.
     pub moves: u64,
     /// Number of positions that no moves from the start reach; `None` if the
@@ -38,6 +41,7 @@ pub fn check(
     book.check(defect)?;
     let reached = reached(book, limits.positions)?;
     let mut checked = Checked {
+        reached: reached.as_ref().map(FromStart::boards),
         unreachable: reached.as_ref().map(|_| 0),
         ..Checked::default()
     };
@@ -49,7 +53,7 @@ pub fn check(
             progress(1);
             checked.positions += 1;
             if let (Some(reached), Some(unreachable)) = (&reached, &mut checked.unreachable) {
-                *unreachable += u64::from(!reached.contains(&scanned.board.key()));
+                *unreachable += u64::from(!reached.has(scanned.board));
             }
             match check_moves(book, scanned, defect) {
                 Ok(moves) => {

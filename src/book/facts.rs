@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
+use super::check::Checked;
+
 /// The format of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -69,9 +71,11 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// `book.json` of a book that has so many readable positions, shown up to
-    /// `export_limit` of them.
-    pub fn json(&self, positions: Option<u64>, export_limit: u32) -> Value {
+    /// `book.json` of a book, shown up to `export_limit` positions, of which a check
+    /// has found so much.
+    pub fn json(&self, checked: Option<Checked>, export_limit: u32) -> Value {
+        let positions = checked.map(|checked| checked.positions);
+        let reached = checked.and_then(|checked| checked.reached);
         let files = self.members.iter().map(|member| {
             json!({
                 "path": member.path.to_string_lossy(),
@@ -87,6 +91,7 @@ impl Facts {
             "pages": self.pages,
             "page_bytes": self.page_bytes,
             "positions": positions,
+            "reached": reached,
             "games": self.games,
             "header": self.header_json(),
             "options": { "export_limit": export_limit },

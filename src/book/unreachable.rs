@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use super::walk::Key;
 use super::{Book, CanonicalBoard, Entry, Error};
 use crate::game::Position;
 
@@ -28,7 +29,7 @@ impl Unreachable {
         let mut seen = 0_u32;
         let mut visit = |board: &CanonicalBoard| {
             seen += 1;
-            if !reached.contains(&board.key()) {
+            if !reached.has(board) {
                 positions.push((board.key(), *board));
             }
             if seen > limit {
@@ -64,19 +65,41 @@ impl Unreachable {
     }
 }
 
-/// The keys of all boards that moves from the start reach; `None` if there are
-/// more than `limit`.
-pub(super) fn reached(book: &dyn Book, limit: u32) -> Result<Option<HashSet<u128>>, Error> {
-    let mut reached = HashSet::new();
+/// What moves from the start reach.
+#[derive(Debug, Default)]
+pub(super) struct FromStart {
+    /// The keys of positions as they are stored: a board and its mirror images are
+    /// one.
+    stored: HashSet<u128>,
+    boards: HashSet<Key>,
+}
+
+impl FromStart {
+    /// Whether a stored position is reached.
+    pub(super) fn has(&self, board: &CanonicalBoard) -> bool {
+        self.stored.contains(&board.key())
+    }
+
+    /// How many boards are reached.
+    pub(super) fn boards(&self) -> u64 {
+        self.boards.len() as u64
+    }
+}
+
+/// All that moves from the start reach; `None` if that is more than `limit`
+/// boards.
+pub(super) fn reached(book: &dyn Book, limit: u32) -> Result<Option<FromStart>, Error> {
+    let mut reached = FromStart::default();
     let mut open = vec![book.start()];
     while let Some(position) = open.pop() {
         let Some((board, record)) = book.record(&position)? else {
             continue;
         };
-        if !reached.insert(board.key()) {
+        if !reached.boards.insert(Key::of_board(&board)) {
             continue;
         }
-        if reached.len() > limit as usize {
+        reached.stored.insert(board.key());
+        if reached.boards.len() > limit as usize {
             return Ok(None);
         }
         for known in Entry::new(&position, &board, record).moves {

@@ -40,14 +40,17 @@ impl Limits {
 
 /// The key of a real board, not normalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key(u128);
+pub(super) struct Key(u128);
 
 impl Key {
     fn of(position: &Position) -> Option<Key> {
-        let board = CanonicalBoard::of(position)?;
+        CanonicalBoard::of(position).map(|board| Key::of_board(&board))
+    }
+
+    pub(super) fn of_board(board: &CanonicalBoard) -> Key {
         let turned = u128::from(board.is_black_to_move()) << 1 | u128::from(board.is_mirrored());
         // Two of the 128 bits record the normalization.
-        Some(Key(board.key() << 2 | turned))
+        Key(board.key() << 2 | turned)
     }
 }
 

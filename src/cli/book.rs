@@ -172,6 +172,7 @@ fn sum_up(report: &mut Report, book: &dyn Book, checked: Checked) {
         positions,
         moves,
         unreachable,
+        ..
     } = checked;
     let far = match unreachable {
         Some(0) => String::new(),

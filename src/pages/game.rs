@@ -2,6 +2,8 @@
 
 use super::Maker;
 use crate::cbh::{Decoded, EntityKind, GameId};
+use crate::game::Game;
+use crate::openings;
 use crate::pgn;
 use crate::picture::game::{GamePage, Links};
 use crate::picture::page;
@@ -27,13 +29,13 @@ impl Maker<'_> {
             game: &decoded.game,
             defects: &decoded.defects,
             pgn: &String::from_utf8_lossy(&pgn),
-            links: self.links_of_game(id),
+            links: self.links_of_game(id, &decoded.game),
         };
         (page.render(), true)
     }
 
     /// The pages that belong to a game. What cannot be read has none.
-    fn links_of_game(&self, id: GameId) -> Links {
+    fn links_of_game(&self, id: GameId, game: &Game) -> Links {
         let Ok(summary) = self.base.summary(id) else {
             return Links::default();
         };
@@ -43,6 +45,10 @@ impl Maker<'_> {
             black: player(summary.black),
             tournament: self.path_of_entity(EntityKind::Tournament, summary.tournament),
             eco: summary.eco.map(|eco| format!("eco/{}.html", code(eco))),
+            // A base may have given the game to another opening.
+            opening: openings::of_game(game)
+                .filter(|found| summary.eco.map(code) == Some(code(found.eco)))
+                .map(|found| found.name),
         }
     }
 }

@@ -54,7 +54,7 @@ impl Maker<'_> {
             Section::Players => page.player(&self.tally_of_player(id, games)),
             Section::Tournaments => page.tournament(&self.event(games)),
             Section::Eco => {
-                let tree = self.branches(games);
+                let tree = self.branches(&title_of(section, id, &names), games);
                 page.opening(&self.tally_of_opening(games), &tree)
             }
         })

@@ -7,7 +7,9 @@ use shakmaty::Move;
 use super::Maker;
 use crate::cbh::{Decoded, GameId};
 use crate::game::Position;
+use crate::openings;
 use crate::picture::opening::{Branch, OpeningTree};
+use crate::picture::tables::code;
 
 /// Games that are looked at, their plies, and branches that are shown.
 const SAMPLE: usize = 400;
@@ -17,7 +19,7 @@ const BRANCHES: usize = 5;
 impl Maker<'_> {
     /// The moves that most games of an opening have, and how they go on: of a
     /// sample if there are many.
-    pub(super) fn branches(&self, games: &[GameId]) -> OpeningTree {
+    pub(super) fn branches(&self, code: &str, games: &[GameId]) -> OpeningTree {
         let mut decoded = Decoded::default();
         let mut lines: Vec<Vec<Move>> = Vec::new();
         let step = games.len().div_ceil(SAMPLE).max(1);
@@ -34,16 +36,18 @@ impl Maker<'_> {
             let moves = moves.map_while(|id| tree.ply(id).and_then(|ply| ply.mv));
             lines.push(moves.collect());
         }
+        let branches = branches_of(&lines);
         OpeningTree {
-            branches: branches_of(&lines),
+            name: name_of(code, &lines),
+            branches,
             looked_at: games.len().div_ceil(step),
         }
     }
 }
 
-fn branches_of(lines: &[Vec<Move>]) -> Vec<Branch> {
+/// The moves that most games have in common.
+fn stem_of(lines: &[Vec<Move>]) -> Vec<Move> {
     let mut stem: Vec<Move> = Vec::new();
-    // As far as most games go together.
     while let Some((m, count)) = followers(lines, &stem).first().copied() {
         let all = lines.iter().filter(|line| line.starts_with(&stem)).count();
         if count * 10 < all * 7 || all < 2 {
@@ -51,6 +55,25 @@ fn branches_of(lines: &[Vec<Move>]) -> Vec<Branch> {
         }
         stem.push(m);
     }
+    stem
+}
+
+/// The name of an opening: that of the first position with its code that most
+/// games reach together.
+fn name_of(wanted: &str, lines: &[Vec<Move>]) -> Option<&'static str> {
+    let mut position = Position::default();
+    for m in stem_of(lines) {
+        position.play(m).ok()?;
+        let found = openings::of_position(&position);
+        if let Some(found) = found.filter(|found| code(found.eco) == wanted) {
+            return Some(found.name);
+        }
+    }
+    None
+}
+
+fn branches_of(lines: &[Vec<Move>]) -> Vec<Branch> {
+    let stem = stem_of(lines);
     let stem_board = (!stem.is_empty())
         .then(|| branch_of(lines, &stem))
         .flatten();

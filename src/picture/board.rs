@@ -78,7 +78,7 @@ impl<'p> Picture<'p> {
             "<rect x=\"{}\" y=\"-4\" width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>",
             -MARGIN
         );
-        self.append_board(&mut out);
+        self.append_board("", &mut out);
         append_edges(&mut out);
         append_turn(self.position.turn(), &mut out);
         out.push_str("</svg>\n");
@@ -87,19 +87,41 @@ impl<'p> Picture<'p> {
 
     /// A part of a page that has the symbols of [`append_symbols`].
     pub fn append_to_page(&self, class: &str, out: &mut String) {
+        self.append_with(class, "", out);
+    }
+
+    /// As [`append_to_page`](Picture::append_to_page), with the names of files and
+    /// ranks in the squares at the edges.
+    pub fn append_to_page_with_names(&self, class: &str, out: &mut String) {
+        let mut names = "<g class=\"names\">".to_owned();
+        for (file, name) in ('a'..='h').enumerate() {
+            let x = file * 45 + 38;
+            let _ = write!(names, "<text x=\"{x}\" y=\"357\">{name}</text>");
+        }
+        for rank in 0..8 {
+            let (y, name) = (rank * 45 + 10, 8 - rank);
+            let _ = write!(names, "<text x=\"2\" y=\"{y}\">{name}</text>");
+        }
+        names.push_str("</g>");
+        self.append_with(class, &names, out);
+    }
+
+    fn append_with(&self, class: &str, names: &str, out: &mut String) {
         let _ = write!(
             out,
             "<svg class=\"{class}\" viewBox=\"0 0 {BOARD} {BOARD}\" role=\"img\" \
              aria-label=\"{}\">",
             described(self.position)
         );
-        self.append_board(out);
+        self.append_board(names, out);
         out.push_str("</svg>");
     }
 
-    fn append_board(&self, out: &mut String) {
+    /// Appends the board with names of files and ranks, which are under the pieces.
+    fn append_board(&self, names: &str, out: &mut String) {
         out.push_str("<use href=\"#bd\"/>");
         self.append_marks(out);
+        out.push_str(names);
         append_pieces(self.position.board(), out);
         out.push_str("<g class=\"arrows\">");
         for arrow in &self.arrows {

@@ -18,6 +18,7 @@
     others.get(up).push(n);
   }
   for (const [up, all] of others) first.set(up, Math.min(...all));
+  const edges = svg.querySelectorAll('.names text'), EDGES = 'abcdefgh87654321';
   let at = 0, flipped = false;
 
   const corner = (square) => {
@@ -85,6 +86,7 @@
       const path = arrow(w.slice(-4, -2), w.slice(-2), HUES[w.slice(0, -4)] || '#3a66c4');
       if (path) groups.arrows.push(path);
     }
+    edges.forEach((edge, i) => { edge.textContent = EDGES[flipped ? i ^ 7 : i]; });
     for (const name in groups) svg.querySelector('g.' + name).replaceChildren(...groups[name]);
     const list = Object.keys(there).map((square) => spoken(there[square]) + ' ' + square);
     const side = turn === 'w' ? 'White to move' : 'Black to move';

@@ -44,6 +44,8 @@ pub struct Links {
     pub tournament: Option<String>,
     /// The opening.
     pub eco: Option<String>,
+    /// The name of the opening, if it has one.
+    pub opening: Option<&'static str>,
 }
 
 impl GamePage<'_> {
@@ -121,6 +123,9 @@ impl GamePage<'_> {
         if let Some(code) = headers.eco {
             out.push_str("<li>");
             append_name(&code.to_string(), eco, out);
+            if let Some(name) = self.links.opening {
+                let _ = write!(out, " {}", text::escaped(name));
+            }
             out.push_str("</li>\n");
         }
         let teams = [&headers.white_team, &headers.black_team];
@@ -183,7 +188,7 @@ fn append_last_position(game: &Game, out: &mut String) {
         last_move: last.and_then(squares_of),
         ..Picture::of(&position)
     }
-    .append_to_page("board", out);
+    .append_to_page_with_names("board", out);
 }
 
 /// Plays a move of a game, which is legal.

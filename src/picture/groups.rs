@@ -138,6 +138,11 @@ impl GroupPage<'_> {
     pub fn opening(&self, tally: &OpeningTally, tree: &OpeningTree) -> String {
         let mut page = self.begin();
         append_symbols(&mut page.out);
+        if let Some(name) = tree.name {
+            page.markup("<ul class=\"facts\">\n");
+            page.element("li", name);
+            page.markup("</ul>\n");
+        }
         warn_of_unreadable(tally.unreadable, &mut page);
         tally.append(&mut page.out);
         tree.append(self.all, &mut page.out);

@@ -62,17 +62,13 @@ pub fn render(names: &dyn Names, overview: &Overview) -> String {
     let out = &mut page.out;
     append_counted_years(&overview.years, out);
     let [white, draws, black, others] = overview.results;
-    let results = [
-        ("1–0", white),
-        ("½–½", draws),
-        ("0–1", black),
-        ("*", others),
-    ];
-    plot::append_bars(
-        "Results",
-        &results.map(|(name, count)| (name.to_owned(), count)),
-        out,
-    );
+    let mut results = vec![("1–0", white), ("½–½", draws), ("0–1", black)];
+    results.extend((others > 0).then_some(("*", others)));
+    let results = results.into_iter();
+    let results: Vec<_> = results
+        .map(|(name, count)| (name.to_owned(), count))
+        .collect();
+    plot::append_bars("Results", &results, out);
     let bars = |counts: &BTreeMap<u16, u64>| {
         let bars = counts
             .iter()

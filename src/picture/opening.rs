@@ -24,6 +24,8 @@ pub struct OpeningTally {
 pub struct OpeningTree {
     /// The position that most of them reach, and how they go on from there.
     pub branches: Vec<Branch>,
+    /// The name of the opening, if its games have one in common.
+    pub name: Option<&'static str>,
     /// How many games were looked at.
     pub looked_at: usize,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::BookVolume;
-use crate::book::check::check;
+use crate::book::check::{Checked, check};
 use crate::book::walk::Limits;
 use crate::escape::{self, push_line};
 use crate::fs::volume::Fault;
@@ -45,18 +45,20 @@ e4 c5 Nf3           links to the positions after its moves
 A position is one directory under fen/, whatever moves lead to it; any legal
 move can be looked up. export/positions.tsv lists all positions. Numbers are
 those of White and Black, whoever is to move. book.json says what the book
-is, warnings.txt what is wrong with it.
+is, warnings.txt what is wrong with it. A position and its mirror images are
+stored as one: \"positions\" in book.json counts what is stored, \"reached\" the
+lines of export/positions.tsv.
 ",
     );
     text
 }
 
-/// `book.json`, of a book that has so many positions.
-pub(super) fn json(volume: &BookVolume, positions: Option<u64>) -> String {
+/// `book.json`, with what an examination counted.
+pub(super) fn json(volume: &BookVolume, checked: Option<Checked>) -> String {
     let all = volume
         .book
         .facts()
-        .json(positions, volume.options.export_limit);
+        .json(checked, volume.options.export_limit);
     escape::json(&format!("{all:#}\n"))
 }
 
@@ -65,9 +67,9 @@ pub(super) fn json(volume: &BookVolume, positions: Option<u64>) -> String {
 pub(super) struct Examination {
     /// `warnings.txt`
     pub(super) warnings: Text,
-    /// How many positions can be read; `None` of a book too large to be looked
-    /// through by the way.
-    pub(super) positions: Option<u64>,
+    /// What was counted; `None` of a book too large to be looked through by the
+    /// way.
+    pub(super) checked: Option<Checked>,
 }
 
 /// Looks for sources of games that are not found, and all that `cbfs check`
@@ -88,20 +90,19 @@ pub(super) fn examine(volume: &BookVolume) -> Result<Examination, Error> {
         Err(error) => add(error.to_string()),
     }
     let mut note = |defect: Defect| add(defect.to_string());
-    let mut positions = None;
+    let mut checked = None;
     if book.facts().pages > u64::from(limit) {
         book.defects().into_iter().for_each(&mut note);
         text += "The book was not looked through, being larger than --export-limit; `cbfs check` does that.\n";
     } else {
-        let checked = check(book, Limits::positions(limit), &|_| {}, &mut note)?;
-        positions = Some(checked.positions);
+        checked = Some(check(book, Limits::positions(limit), &|_| {}, &mut note)?);
         if lines.len() == MOST_WARNINGS {
             text += "There may be more; `cbfs check` tells all.\n";
         }
     }
     Ok(Examination {
         warnings: Text::from(text.into_bytes()),
-        positions,
+        checked,
     })
 }
 

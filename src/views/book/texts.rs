@@ -32,7 +32,7 @@ impl BookVolume {
             let text = match thing {
                 Thing::Fixed(Fixed::Readme) => about::readme(self).into_bytes(),
                 Thing::Fixed(Fixed::Json) => {
-                    about::json(self, self.examination()?.positions).into_bytes()
+                    about::json(self, self.examination()?.checked).into_bytes()
                 }
                 Thing::Fixed(Fixed::Sources) => self.games.table()?.into_bytes(),
                 Thing::Position(key, Item::File(file)) => {
