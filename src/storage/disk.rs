@@ -13,6 +13,8 @@ use nix::errno::Errno;
 use nix::fcntl::{self, AtFlags, OFlag, PosixFadviseAdvice, posix_fadvise};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
 use nix::unistd::{AccessFlags, UnlinkatFlags, faccessat, geteuid, unlinkat};
+use rustix::fs::{RenameFlags, renameat_with};
+use rustix::io::Errno as RenameError;
 
 use super::buffer::next_file_number;
 use super::directory::{several_names, stranger};
@@ -262,13 +264,12 @@ impl DiskDirectory {
     /// `AlreadyExists` if the name is used; errors of the system.
     pub fn move_to_new(&self, name: &OsStr, to: &DiskDirectory, new: &OsStr) -> io::Result<()> {
         let (name, new) = (plain(name)?, plain(new)?);
-        let flags = fcntl::RenameFlags::RENAME_NOREPLACE;
-        match fcntl::renameat2(&self.folder, name, &to.folder, new, flags) {
+        match renameat_with(&self.folder, name, &to.folder, new, RenameFlags::NOREPLACE) {
             // Some file systems cannot rename without replacing.
-            Err(Errno::EINVAL | Errno::ENOSYS) if to.stat(new)?.is_none() => {
+            Err(RenameError::INVAL | RenameError::NOSYS) if to.stat(new)?.is_none() => {
                 Ok(fcntl::renameat(&self.folder, name, &to.folder, new)?)
             }
-            Err(Errno::EINVAL | Errno::ENOSYS) => Err(Errno::EEXIST.into()),
+            Err(RenameError::INVAL | RenameError::NOSYS) => Err(Errno::EEXIST.into()),
             moved => Ok(moved?),
         }
     }

@@ -11,8 +11,8 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use super::folder::{MOST_NAME, cut_name};
 
@@ -240,10 +240,10 @@ fn is_empty_but_for_lock(path: &Path) -> io::Result<bool> {
 ///
 /// `AlreadyExists` if the name is used; errors of the system.
 pub fn move_to_free(from: &Path, to: &Path) -> io::Result<()> {
-    let renamed = renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE);
+    let renamed = renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE);
     match renamed {
         // The file system cannot rename without replacing.
-        Err(Errno::EINVAL | Errno::ENOSYS) if fs::symlink_metadata(to).is_err() => {
+        Err(Errno::INVAL | Errno::NOSYS) if fs::symlink_metadata(to).is_err() => {
             fs::rename(from, to)
         }
         renamed => Ok(renamed?),
