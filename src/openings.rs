@@ -53,6 +53,10 @@ pub fn of_position(position: &Position) -> Option<Opening> {
     if !OPENINGS.may_name(Occupied::of(position).mark()) {
         return None;
     }
+    named(position)
+}
+
+fn named(position: &Position) -> Option<Opening> {
     let key = position.key();
     let digest = key.digest(SEED);
     let (named, opening) = OPENINGS.by_digest.get(&digest)?;
@@ -65,44 +69,42 @@ pub fn of_game(game: &Game) -> Option<Opening> {
     if game.start.is_chess960 {
         return None;
     }
-    let last = last_candidate(game);
-    let (mut plies, mut found) = (0, None);
-    for_each_position(game, last, |position| {
-        plies += 1;
-        if plies == last {
-            found = of_position(position);
+    let mut candidates = candidates(game);
+    while let Some(last) = candidates.checked_ilog2() {
+        // Another position may have its squares.
+        let plies = last as usize + 1;
+        let opening = named(&position_after(game, plies));
+        if opening.is_some() {
+            return opening;
         }
-    });
-    // Another position may have its squares.
-    found.or_else(|| last_named(game, last))
+        candidates ^= 1 << last;
+    }
+    None
 }
 
-/// The name of the last of the first `most` positions that have one.
-fn last_named(game: &Game, most: usize) -> Option<Opening> {
-    let mut found = None;
-    for_each_position(game, most, |position| {
-        found = of_position(position).or(found);
-    });
-    found
+/// The position after so many plies of the main line.
+fn position_after(game: &Game, plies: usize) -> Position {
+    let mut position = game.start.position.clone();
+    let line = game.tree.main_line().take(plies);
+    position.follow(line.filter_map(|id| game.tree.ply(id)?.mv));
+    position
 }
 
-/// Number of plies to the last position of the main line that may have a name, by
+/// A bit for each ply of the main line after which the position may have a name, by
 /// the squares that are occupied. To find them costs far less than to play.
-fn last_candidate(game: &Game) -> usize {
+fn candidates(game: &Game) -> u64 {
     let mut occupied = Occupied::of(&game.start.position);
     let mut turn = game.start.position.turn();
-    let mut last = 0;
-    for (plies, ply) in (1..=OPENINGS.longest).zip(game.tree.main_line()) {
+    let mut candidates = 0;
+    for (bit, ply) in (0..OPENINGS.longest.min(64)).zip(game.tree.main_line()) {
         let Some(m) = game.tree.ply(ply).and_then(|ply| ply.mv) else {
             break;
         };
         occupied.play(m, turn);
         turn = turn.other();
-        if OPENINGS.may_name(occupied.mark()) {
-            last = plies;
-        }
+        candidates |= u64::from(OPENINGS.may_name(occupied.mark())) << bit;
     }
-    last
+    candidates
 }
 
 impl Openings {
@@ -131,10 +133,9 @@ impl Openings {
         let (code, name, moves) = (columns.next()?, columns.next()?, columns.next()?);
         let eco = Eco::from_code(code)?;
         let game = pgn::decode(format!("{moves} *").as_bytes()).ok()?;
-        let mut last = None;
-        for_each_position(&game, usize::MAX, |position| last = Some(position.clone()));
-        self.longest = self.longest.max(game.tree.main_line_len());
-        let last = last?;
+        let plies = game.tree.main_line_len();
+        self.longest = self.longest.max(plies);
+        let last = position_after(&game, plies);
         let mark = Occupied::of(&last).mark();
         if let Some(word) = self.seen.get_mut(word_of(mark)) {
             *word |= bit_of(mark);
@@ -209,19 +210,6 @@ fn bit_of(mark: u64) -> u64 {
     1 << (mark >> (u64::BITS - WORD_BITS - 6) & 63)
 }
 
-/// Calls `take` with the position after each of the first `most` plies of the
-/// main line.
-fn for_each_position(game: &Game, most: usize, mut take: impl FnMut(&Position)) {
-    let mut position = game.start.position.clone();
-    for ply in game.tree.main_line().take(most) {
-        match game.tree.ply(ply).and_then(|ply| ply.mv) {
-            Some(m) if position.play(m).is_ok() => {}
-            _ => return,
-        }
-        take(&position);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,6 +226,7 @@ mod tests {
     fn every_line_of_the_table_names_a_position() {
         let lines = TABLE.lines().skip(1).count();
         assert!(lines > 3000);
+        assert!(OPENINGS.longest <= u64::BITS as usize, "a bit for each ply");
         for line in TABLE.lines().skip(1) {
             let mut columns = line.split('\t');
             let code = columns.next().unwrap();
@@ -252,9 +241,7 @@ mod tests {
         for line in TABLE.lines().skip(1) {
             let moves = line.split('\t').nth(2).unwrap();
             let game = pgn::decode(format!("{moves} *").as_bytes()).unwrap();
-            let mut last = None;
-            for_each_position(&game, usize::MAX, |position| last = Some(position.key()));
-            keys.insert(last.unwrap());
+            keys.insert(position_after(&game, usize::MAX).key());
         }
         assert_eq!(OPENINGS.by_digest.len(), keys.len());
     }

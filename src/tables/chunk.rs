@@ -318,12 +318,15 @@ fn append_packed(numbers: &[u32], width: u32, bytes: &mut Vec<u8>) {
     for &number in numbers.iter().chain(std::iter::repeat_n(&0, padding)) {
         word |= u64::from(number) << used;
         used += width;
-        while used >= 8 {
-            bytes.push(word.to_le_bytes()[0]);
-            word >>= 8;
-            used -= 8;
+        if used >= u32::BITS {
+            bytes.extend_from_slice(&word.to_le_bytes()[..4]);
+            word >>= u32::BITS;
+            used -= u32::BITS;
         }
     }
+    // Eight numbers fill whole bytes.
+    let rest = word.to_le_bytes();
+    bytes.extend_from_slice(rest.get(..used as usize / 8).unwrap_or_default());
 }
 
 #[cfg(test)]

@@ -113,6 +113,8 @@ const MOST_SKIPPED: usize = 8;
 /// Appends games to a row group.
 #[derive(Debug)]
 pub(super) struct Rows {
+    /// The columns that are no tags.
+    derived: Vec<(usize, Field)>,
     tags: Tags,
     moves: Vec<u16>,
     movetext: Vec<u8>,
@@ -123,7 +125,9 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn new() -> Rows {
+        let fields = FIELDS.iter().copied().enumerate();
         Rows {
+            derived: fields.filter(|(_, field)| *field != Field::Tag).collect(),
             tags: Tags::default(),
             moves: Vec::new(),
             movetext: Vec::new(),
@@ -307,18 +311,15 @@ impl GameFacts<'_> {
             let Some(column) = COLUMNS.get(at) else {
                 continue;
             };
-            let held = typed(column, value);
-            let is_held = held != Value::Null || is_unknown(column, value);
-            if is_held {
-                row.put(at, held);
-            } else {
-                others.push((column.name.as_bytes(), value));
+            match typed(column, value) {
+                Some(held) => row.put(at, held),
+                None => others.push((column.name.as_bytes(), value)),
             }
         }
         let is_untold = |&(name, value): &(&[u8], &[u8])| !self.is_told(name, value);
         let unfit = std::mem::take(&mut others);
         others.extend(self.rows.tags.others().chain(unfit).filter(is_untold));
-        for (at, &field) in FIELDS.iter().enumerate() {
+        for &(at, field) in &self.rows.derived {
             row.put(at, self.value(field, &others));
         }
     }
@@ -363,16 +364,14 @@ impl GameFacts<'_> {
     }
 }
 
-/// The value of a tag in the type of its column; NULL if that does not hold
+/// The value of a tag in the type of its column; `None` if that does not hold
 /// exactly what the tag says.
-fn typed<'v>(column: &Column, value: &'v [u8]) -> Value<'v> {
-    if is_unknown(column, value) {
-        return Value::Null;
-    }
+fn typed<'v>(column: &Column, value: &'v [u8]) -> Option<Value<'v>> {
     match column.kind {
-        Kind::Int => exact_number(is_signed(column.name), value).into(),
-        Kind::Date => exact_date(value).into(),
-        _ => Value::Text(value),
+        Kind::Int => exact_number(is_signed(column.name), value).map(Value::Int),
+        Kind::Date => exact_date(value).map(Value::Int),
+        _ if is_unknown(column, value) => Some(Value::Null),
+        _ => Some(Value::Text(value)),
     }
 }
 

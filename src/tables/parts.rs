@@ -10,8 +10,11 @@ use crate::base::Base;
 use crate::cbh::{GameId, Summary};
 
 /// Number of games in a file: a file is the work of one core, and engines read
-/// files in parallel.
+/// files in parallel. The games of a base are in so many files that all cores have
+/// work, even if they are all of one year, but no file has fewer for that.
 const MOST_GAMES: usize = 1 << 16;
+const LEAST_GAMES: usize = 1 << 13;
+const FILES: usize = 8;
 
 /// Games of one year that are in the same file.
 #[derive(Debug, Default)]
@@ -49,6 +52,8 @@ impl Part {
 #[derive(Debug)]
 pub(super) struct Parts {
     games: std::iter::Peekable<Sorted<2>>,
+    /// Number of games in a file.
+    most: usize,
     /// Year of the last part, and its number.
     last: Option<(u16, u32)>,
 }
@@ -62,10 +67,11 @@ impl Parts {
         is_wanted: &dyn Fn(&Summary) -> bool,
     ) -> io::Result<Parts> {
         let mut sorter = Sorter::new(folder);
-        let mut pushed = Ok(());
+        let (mut count, mut pushed) = (0_usize, Ok(()));
         let ids = 1..base.last_id().saturating_add(1);
         let read = base.for_each_summary(ids, false, &mut |summary| {
             if is_wanted(summary) && pushed.is_ok() {
+                count += 1;
                 pushed = sorter.push(record(summary));
             }
         });
@@ -73,6 +79,7 @@ impl Parts {
         pushed?;
         Ok(Parts {
             games: sorter.sorted()?.peekable(),
+            most: count.div_ceil(FILES).clamp(LEAST_GAMES, MOST_GAMES),
             last: None,
         })
     }
@@ -86,7 +93,7 @@ impl Parts {
     pub(super) fn next(&mut self) -> io::Result<Option<Part>> {
         let mut games = Vec::new();
         let mut year = None;
-        while games.len() < MOST_GAMES {
+        while games.len() < self.most {
             let fits = |next: &io::Result<[u64; 2]>| match (next, year) {
                 (Ok([key, _]), Some(year)) => year_of(*key) == year,
                 _ => true,

@@ -2,7 +2,7 @@
 //! castling is the king's move, in Chess960 its move onto the rook; a null move
 //! is `0000`.
 
-use shakmaty::{CastlingMode, Move, Role, Square};
+use shakmaty::{CastlingMode, Move, Square};
 
 /// Number of codes: 64 squares from, 64 to, and what a pawn becomes.
 pub(super) const CODES: u16 = 64 * 64 * 5;
@@ -22,13 +22,8 @@ pub(super) fn code(m: Option<Move>, mode: CastlingMode) -> u16 {
         }
         _ => m.to(),
     };
-    let piece = match m.promotion() {
-        Some(Role::Knight) => 1,
-        Some(Role::Bishop) => 2,
-        Some(Role::Rook) => 3,
-        Some(Role::Queen) => 4,
-        _ => 0,
-    };
+    // Roles are numbered in the order of `PROMOTIONS`, the pawn first.
+    let piece = m.promotion().map_or(0, |role| role as u16 - 1);
     u16::from(u8::from(from)) | u16::from(u8::from(to)) << 6 | piece << 12
 }
 
@@ -49,6 +44,7 @@ pub(super) fn append(code: u16, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shakmaty::Role;
 
     #[test]
     fn each_code_has_its_word() {
