@@ -79,7 +79,7 @@ impl Parts {
         pushed?;
         Ok(Parts {
             games: sorter.sorted()?.peekable(),
-            most: count.div_ceil(FILES).clamp(LEAST_GAMES, MOST_GAMES),
+            most: games_of_a_file(count),
             last: None,
         })
     }
@@ -118,6 +118,11 @@ impl Parts {
     }
 }
 
+/// Number of games in a file of a base with so many.
+fn games_of_a_file(games: usize) -> usize {
+    games.div_ceil(FILES).clamp(LEAST_GAMES, MOST_GAMES)
+}
+
 /// A game as it is sorted: by year, opening and number.
 fn record(summary: &Summary) -> [u64; 2] {
     let eco = summary.eco.map_or(0, |eco| eco.index() + 1);
@@ -139,4 +144,21 @@ fn listed(key: u64, rest: u64) -> Listed {
 fn year_of(key: u64) -> u16 {
     let [high, low, ..] = key.to_be_bytes();
     u16::from_be_bytes([high, low])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_cores_have_files_to_write() {
+        for (games, most) in [
+            (0, LEAST_GAMES),
+            (6_117, LEAST_GAMES),
+            (122_340, 15_293),
+            (10_000_000, MOST_GAMES),
+        ] {
+            assert_eq!(games_of_a_file(games), most, "{games}");
+        }
+    }
 }
