@@ -9,6 +9,7 @@ use super::Text;
 use super::known::{Known, Mark};
 use super::page::Pages;
 use super::page::Sample;
+use crate::cbh::moves::EncodeError;
 use crate::cbh::{Appended, ChangeError, Imported, Importer, PreparedGame, SaveError, Unfit};
 use crate::escape::Escaped;
 use crate::game::Game;
@@ -496,6 +497,9 @@ impl Reading<'_, '_> {
                 section.place_of_tag(game, field)
             }
             SaveError::Name(unfit) => section.place_of_tag(game, unfit.field),
+            SaveError::Moves(EncodeError::RemarkTooLong(_) | EncodeError::RemarksTooLong(_)) => {
+                section.place_of_longest(game)
+            }
             _ => section.place_of_tag(game, "FEN"),
         };
         let (line, column) = place.unwrap_or((game.line, 1));

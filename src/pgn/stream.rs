@@ -185,6 +185,36 @@ impl Section {
         Some(quoted(characters(shown, self.encoding()).as_bytes()))
     }
 
+    /// Line and column of the longest comment or tag of a game of it.
+    pub fn place_of_longest(&self, game: &Extent) -> Option<(usize, usize)> {
+        let text = self.text_of(game);
+        let mut place = Place {
+            line: game.line,
+            ..Place::START
+        };
+        let mut open = None;
+        let (mut most, mut longest) = (0, None);
+        for (at, &byte) in text.iter().enumerate() {
+            place.offset = at;
+            match (byte, open) {
+                (b'{', None) => open = Some((place, b'}')),
+                (b'[', None) if at == place.line_start => open = Some((place, b']')),
+                (_, Some((begin, end))) if byte == end => {
+                    let len = at - begin.offset;
+                    if len > most {
+                        (most, longest) = (len, Some(begin));
+                    }
+                    open = None;
+                }
+                _ => {}
+            }
+            if ends_line(byte, text.get(at + 1).copied()) {
+                place = place.next_line(at + 1);
+            }
+        }
+        longest.map(|place| (place.line, place.column(text)))
+    }
+
     /// Line and column of a name, in a game of it: of the tag with that name as
     /// value, or as a part of it.
     pub fn place_of_name(&self, game: &Extent, tag: &str, name: &str) -> Option<(usize, usize)> {

@@ -561,7 +561,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "[FEN \"9/8\"] *",
         "1:7",
         "\"9/8\" as FEN",
-        "a position in six fields",
+        "eight ranks with / between them, and five more fields",
     ),
     (
         "[Event \"x\"]\n[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"] *",

@@ -328,11 +328,22 @@ fn a_tag_beside_the_moves_refuses_no_game() {
         assert!(crate::pgn::decode(&ours).is_ok(), "{tag}");
     }
     // From where must be known.
-    let error = read("[FEN \"8/8\"]").unwrap_err();
-    assert!(
-        error.contains("expected a position in six fields"),
-        "{error}"
-    );
+    for (fen, expected) in [
+        ("8/8", "eight ranks"),
+        (
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPP/RNBQKBNR w KQkq - 0 1",
+            "eight squares in each rank",
+        ),
+        ("4k3/8/8/8/8/8/4P3/4K3 W - - 0 1", "w or b"),
+        ("4k3/8/8/8/8/8/4P3/4K3 w x - 0 1", "castling rights"),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - e9 0 1", "an en passant square"),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - -1 1", "half-moves"),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - 0 70000", "a move number"),
+        ("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 more", "six fields"),
+    ] {
+        let error = read(&format!("[FEN \"{fen}\"]")).unwrap_err();
+        assert!(error.contains(expected), "{fen}: {error}");
+    }
     let amid = &super::tests::read("1. e4 e5\n[Foo \"x\"]\n2. Nf3 *")[0].0;
     assert!(amid.contains("2:1: a tag \"Foo\" amid the moves"), "{amid}");
 }

@@ -47,6 +47,24 @@ fn a_section_begins_with_each_first_tag_pair_after_moves() {
 }
 
 #[test]
+fn the_longest_comment_or_tag_has_its_place() {
+    for (text, place) in [
+        (
+            "[A \"b\"]\n\n1. e4 {a}\ne5 \u{e9} {longer than this} {x} *\n",
+            (4, 6),
+        ),
+        ("{x}\n[A \"longer than this\"]\r\n{y [z]} *\n", (2, 1)),
+    ] {
+        let section = &sections(text.as_bytes(), 64)[0];
+        let game = Extent {
+            bytes: 0..text.len(),
+            line: 1,
+        };
+        assert_eq!(section.place_of_longest(&game), Some(place), "{text}");
+    }
+}
+
+#[test]
 fn players_behind_an_empty_line_are_those_of_the_next_game() {
     let first = "[White \"A\"]\n[Black \"B\"]\n[Result \"1-0\"]\n";
     let players = "[White \"C\"]\n[Black \"D\"]\n\n1. e4 *\n";

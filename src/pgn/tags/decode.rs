@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
-use shakmaty::fen::Fen;
+use shakmaty::fen::{Fen, ParseFenError};
 use shakmaty::{CastlingMode, Color, Setup};
 
 use super::date_words::{InWords, date_in_words};
@@ -457,6 +457,23 @@ fn spell_usually(pairs: &mut [TagPair<'_>], leniency: &mut Leniency) {
     }
 }
 
+/// What a FEN lacks that is none, or has a move number that is too large.
+fn expected_of_fen(fen: &str) -> &'static str {
+    let board = fen.split([' ', '_']).next().unwrap_or_default();
+    match Fen::from_ascii(fen.as_bytes()) {
+        Err(ParseFenError::InvalidBoard) if board.split('/').count() != 8 => {
+            "eight ranks with / between them, and five more fields"
+        }
+        Err(ParseFenError::InvalidBoard) => "eight squares in each rank: pieces and numbers",
+        Err(ParseFenError::InvalidTurn) => "w or b for the side to move",
+        Err(ParseFenError::InvalidCastling) => "castling rights such as KQkq, or -",
+        Err(ParseFenError::InvalidEpSquare) => "an en passant square such as e3, or -",
+        Err(ParseFenError::InvalidHalfmoveClock) => "a count of half-moves from 0",
+        Ok(_) | Err(ParseFenError::InvalidFullmoves) => "a move number up to 65535",
+        Err(_) => "a position in six fields",
+    }
+}
+
 /// Whether a FEN says that there is none.
 fn is_no_fen(fen: &str) -> bool {
     says_nothing(fen) || fen.eq_ignore_ascii_case("startpos")
@@ -517,15 +534,7 @@ impl Tags<'_, '_> {
                 let is_kept = is_import && oddities.is_of_variant;
                 Ok(is_kept.then(|| ("FEN".to_owned(), pair.value.into_owned())))
             }
-            None => {
-                let is_fen = Fen::from_ascii(pair.value.trim().as_bytes()).is_ok();
-                let expected = if is_fen {
-                    "a move number up to 65535"
-                } else {
-                    "a position in six fields"
-                };
-                Err(self.misfit(&pair, expected))
-            }
+            None => Err(self.misfit(&pair, expected_of_fen(pair.value.trim()))),
         }
     }
 
