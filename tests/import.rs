@@ -354,6 +354,90 @@ const BAD: &str = "\
 /// Without a brace behind it.
 const UNCLOSED: &str = "[Event \"C\"]\n\n1. e4 {open\n\n";
 
+/// What is found out only while a game is stored must leave nothing of it.
+#[test]
+fn a_game_that_cannot_be_stored_leaves_no_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pgn, bad) = (folder.path().join("a.pgn"), folder.path().join("bad.pgn"));
+    let base = folder.path().join("new.cbh");
+    let remark = "word ".repeat(14_000);
+    let unstorable = |number| {
+        format!(
+            "[Event \"{}{number}\"]\n[White \"New, Name{number}\"]\n[WhiteTeam \"T{number}\"]\n[Source \"S{number}\"]\n\n1. e4 {{{remark}}} *\n\n",
+            "E".repeat(5000)
+        )
+    };
+    let good = |number| format!("[White \"Known, Name{number}\"]\n\n1. d4 *\n\n");
+    let text = [
+        unstorable(1),
+        good(1),
+        unstorable(2),
+        unstorable(1),
+        good(2),
+    ]
+    .concat();
+    fs::write(&pgn, text).unwrap();
+    let paths = [text_path(&bad), text_path(&base), text_path(&pgn)];
+    let output = cbfs(&[&["import", "--create", "--skip-bad"][..], &paths].concat());
+    let told = said(&output);
+    assert!(
+        told.contains("2 games appended as 1\u{2013}2\n3 bad games"),
+        "{told}"
+    );
+    assert!(
+        told.contains(
+            "a.pgn:6:7: game 1 (New, Name1 \u{2013} ?): this game cannot be stored: a remark takes"
+        ),
+        "{told}"
+    );
+    assert!(!told.contains("its field cannot hold"), "{told}");
+    assert_eq!(defects_of(&base), [""; 0]);
+    let players = fs::read(base.with_extension("cbp")).unwrap();
+    assert!(!players.windows(3).any(|name| name == b"New"));
+}
+
+#[test]
+fn a_long_name_is_told_by_its_begin() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pgn, base) = (folder.path().join("a.pgn"), folder.path().join("new.cbh"));
+    fs::write(
+        &pgn,
+        format!("[Event \"{}\"]\n\n1. e4 *\n", "E".repeat(5000)),
+    )
+    .unwrap();
+    let output = cbfs(&["import", "--create", text_path(&base), text_path(&pgn)]);
+    let told = said(&output);
+    assert!(told.contains("E\u{2026}\" as \"EEE"), "{told}");
+    assert!(told.len() < 1000, "{told}");
+}
+
+#[test]
+fn a_list_of_positions_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (list, base) = (folder.path().join("a.epd"), folder.path().join("new.cbh"));
+    fs::write(&list, "4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;\n".repeat(3)).unwrap();
+    let output = cbfs(&["import", "--create", text_path(&base), text_path(&list)]);
+    let told = said(&output);
+    let expected = "a.epd:1:1: \"4k3/8/8/8/8/8/4P3/4K3 w - - bm e4;\" is a position, as in an EPD file; expected a game";
+    assert!(told.contains(expected), "{told}");
+}
+
+/// As they stay where a machine went down amid writing.
+#[test]
+fn nuls_behind_a_short_text_are_no_reason_to_refuse_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pgn, base) = (folder.path().join("a.pgn"), folder.path().join("new.cbh"));
+    let text = "[White \"A\"]\n[Black \"B\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 Nc6 1-0\n";
+    fs::write(&pgn, [text.as_bytes(), &[0; 4000]].concat()).unwrap();
+    let output = cbfs(&["import", "--create", text_path(&base), text_path(&pgn)]);
+    assert!(
+        said(&output).contains("1 game appended"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(games_of(&base).len(), 1);
+}
+
 #[test]
 fn bad_games_are_written_to_a_file_that_can_be_corrected_and_imported() {
     let folder = copy_of_base("cbh/sample");

@@ -128,14 +128,16 @@ impl Format {
 }
 
 /// Refuses what is no text, such as a file of a base. The NULs that a machine
-/// leaves in a text when it goes down are no reason to.
+/// leaves behind a text when it goes down are no reason to.
 fn ensure_text(head: &[u8]) -> io::Result<()> {
     if head.get(257..262) == Some(b"ustar") {
         return Err(invalid(format_args!(
             "this is a tar archive, which cbfs does not unpack; unpack it first"
         )));
     }
-    let is_binary = |byte: &&u8| matches!(byte, 0..=8 | 14..=25 | 28..=31);
+    let begin = head.split(|byte| *byte == 0).next().unwrap_or_default();
+    let first = u8::from(begin.len() >= TEXT_BYTES);
+    let is_binary = |byte: &&u8| (first..=8).contains(*byte) || matches!(byte, 14..=25 | 28..=31);
     if head.iter().filter(is_binary).count() * BINARY_SHARE > head.len() {
         return Err(invalid(format_args!(
             "this is no text; `cbfs export BASE | cbfs import OTHER -` copies the games of a base"
@@ -146,6 +148,9 @@ fn ensure_text(head: &[u8]) -> io::Result<()> {
 
 /// What is no text has more than one of so many bytes that no text has.
 const BINARY_SHARE: usize = 10;
+
+/// No file of another kind begins with so many bytes without a NUL.
+const TEXT_BYTES: usize = 64;
 
 /// What a file is, by its first bytes; one whose name promises something else
 /// may still be plain text, which programs that load files leave unpacked.

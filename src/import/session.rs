@@ -1,5 +1,6 @@
 //! The games of texts into a base, and what is told of them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Cursor, Read as _, Write};
@@ -420,7 +421,12 @@ impl Reading<'_, '_> {
 
     /// A text of words alone is not what was to be imported.
     fn ensure_games(&mut self) -> Result<(), Stop> {
-        let Some(Skipped { lines, words }) = self.skipped.first().filter(|_| self.games == 0)
+        let first = self.skipped.first().filter(|_| self.games == 0);
+        let Some(Skipped {
+            lines,
+            words,
+            are_positions,
+        }) = first
         else {
             return Ok(());
         };
@@ -429,7 +435,11 @@ impl Reading<'_, '_> {
             players: None,
             line: *lines.start(),
             column: 1,
-            why: format!("{words} is no game, nor is what follows; expected a game"),
+            why: if *are_positions {
+                format!("{words} is a position, as in an EPD file; expected a game")
+            } else {
+                format!("{words} is no game, nor is what follows; expected a game")
+            },
         };
         let (bytes, has_more) = (&b""[..], false);
         self.watch.bad(bad, BadText { bytes, has_more })
@@ -561,7 +571,7 @@ fn told_skipped(first: &[Skipped], more: usize) -> Vec<Understood> {
         column: 1,
         what,
     };
-    let each = first.iter().map(|Skipped { lines, words }| {
+    let each = first.iter().map(|Skipped { lines, words, .. }| {
         let (first, last) = (lines.start(), lines.end());
         let what = if first == last {
             format!("line {first} is no game: skipped; {words}")
@@ -598,11 +608,20 @@ fn not_stored_whole(first: &Unfit) -> String {
         stored,
         whole,
     } = first;
-    let article = article_of(field);
+    let (article, whole) = (article_of(field), cut(whole));
     format!(
         "{article} {field} that its field cannot hold whole; stored as what it holds, with the whole in a tag, \
          such as {whole:?} as {stored:?}"
     )
+}
+
+/// The begin of a text that is too long for a line.
+fn cut(text: &str) -> Cow<'_, str> {
+    const MOST: usize = 120;
+    match text.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}\u{2026}", text.get(..at).unwrap_or_default()).into(),
+        None => text.into(),
+    }
 }
 
 fn of_whole_text(what: String) -> Understood {

@@ -9,8 +9,8 @@ use shakmaty::Move;
 
 use super::error::{Error, quoted};
 use super::lenient::{
-    InPassing, Leniency, Liberty, in_letters, in_passing, is_descriptive, is_of_check, nag_of,
-    with_plain_signs,
+    InPassing, Leniency, Liberty, in_letters, in_passing, is_descriptive, is_drop, is_of_check,
+    is_position, nag_of, with_plain_signs,
 };
 use super::lexer::{self, Lexer, Token};
 use super::notation::Notation;
@@ -497,14 +497,8 @@ impl<'t> MoveText<'_, 't> {
         let Some((notation, nag)) = self.leniency.notation(word, position) else {
             let other = self.other_word(lexer, place, word);
             return other.unwrap_or_else(|| {
-                Err(if is_descriptive(word) {
-                    error(
-                        "a move in descriptive notation",
-                        "algebraic notation, as in e4 or Nf3",
-                    )
-                } else {
-                    error("not a move", MOVE_OR_RESULT)
-                })
+                let (what, expected) = no_move(word);
+                Err(error(what, expected))
             });
         };
         if std::mem::take(&mut self.leniency.is_ambiguous) {
@@ -1010,6 +1004,25 @@ impl<'t> MoveText<'_, 't> {
 /// A NAG without a move, as a remark.
 fn spelled<'t>(nag: u8) -> Cow<'t, str> {
     Cow::Owned(format!("${nag}"))
+}
+
+/// What a word is that is no move, and what is expected in its place.
+fn no_move(word: &[u8]) -> (&'static str, &'static str) {
+    if is_descriptive(word) {
+        (
+            "a move in descriptive notation",
+            "algebraic notation, as in e4 or Nf3",
+        )
+    } else if is_position(word) {
+        (
+            "a position, as in an EPD file",
+            "a game; a position stands in its tag FEN",
+        )
+    } else if is_drop(word) {
+        ("a drop, as in Crazyhouse", "a move of chess")
+    } else {
+        ("not a move", MOVE_OR_RESULT)
+    }
 }
 
 #[cfg(test)]

@@ -26,8 +26,8 @@ use super::place::Place;
 use crate::game::{Game, GameResult, Position};
 
 pub(super) use self::words::{
-    InPassing, in_letters, in_passing, is_descriptive, is_of_check, loose_result, nag_of,
-    unequal_result, with_plain_signs,
+    InPassing, in_letters, in_passing, is_descriptive, is_drop, is_of_check, is_position,
+    loose_result, nag_of, unequal_result, with_plain_signs,
 };
 
 /// What of a game was understood in another way than strict PGN has it.

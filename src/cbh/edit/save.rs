@@ -231,8 +231,30 @@ impl<'a> Saver<'a> {
     }
 
     /// As [`append`](Saver::append), for a game with encoded moves, which is a
-    /// copy if it has a `past`.
+    /// copy if it has a `past`. After an error that is [of the
+    /// game](SaveError::is_of_game) others may be appended.
     fn append_encoded(
+        &mut self,
+        game: &Game,
+        encoded: Encoded,
+        past: Option<&Past>,
+    ) -> Result<GameId, SaveError> {
+        let (unfit, kept) = (self.unfit.len(), self.kept.len());
+        let appended = self.append_or_leave(game, encoded, past);
+        if appended.as_ref().is_err_and(SaveError::is_of_game) {
+            self.unfit.truncate(unfit);
+            self.kept.truncate(kept);
+            for (file, id) in self.entities.take_back()? {
+                if file == FileKind::Tournaments {
+                    self.extras.remove(&id);
+                }
+            }
+        }
+        appended
+    }
+
+    /// The same, but leaves the entities of a game that is not stored.
+    fn append_or_leave(
         &mut self,
         game: &Game,
         encoded: Encoded,

@@ -729,6 +729,18 @@ fn what_nobody_can_understand_is_refused_at_its_place() {
         ("1. e4 (1. d4", "1:7: a variation without end"),
         ("1. e4 e5 2. N", "1:13: \"N\" is not a move"),
         (
+            "8/8/8/8/8/4k3/8/4K3 w - - bm Kd1; id \"1. e4\";",
+            "1:1: \"8/8/8/8/8/4k3/8/4K3\" is a position, as in an EPD file",
+        ),
+        (
+            "1. e4 d5 2. exd5 Qxd5 3. P@e4 *",
+            "1:26: \"P@e4\" is a drop, as in Crazyhouse; expected a move of chess",
+        ),
+        (
+            "1. e4 [%clk 0:01:00] e5 *",
+            "expected a command such as %clk in a comment, within { and }",
+        ),
+        (
             "[x",
             "1:3: nothing more; expected \" and the value of the tag",
         ),

@@ -198,6 +198,24 @@ pub(in crate::pgn) fn in_passing(word: &[u8]) -> Option<InPassing> {
     }
 }
 
+/// Whether a text begins with the board of a FEN, as each line of an EPD file
+/// does.
+pub(in crate::pgn) fn is_position(text: &[u8]) -> bool {
+    let board = text.split(u8::is_ascii_whitespace).next();
+    let board = board.unwrap_or_default();
+    let is_sign = |sign: &u8| b"pnbrqkPNBRQK12345678/".contains(sign);
+    board.iter().all(is_sign) && board.split(|sign| *sign == b'/').count() == 8
+}
+
+/// Whether a word puts a piece on the board, as in Crazyhouse: `N@f3`, `@e4`.
+pub(in crate::pgn) fn is_drop(word: &[u8]) -> bool {
+    let goal = word.strip_prefix(b"@").or(match word {
+        [b'P' | b'N' | b'B' | b'R' | b'Q', b'@', goal @ ..] => Some(goal),
+        _ => None,
+    });
+    matches!(goal, Some([b'a'..=b'h', b'1'..=b'8', ..]))
+}
+
 /// Whether a word is a move as books once wrote it: `P-K4`, `KtxP`, `QN-Q2ch`,
 /// `PK4`, `Castles`.
 pub(in crate::pgn) fn is_descriptive(word: &[u8]) -> bool {

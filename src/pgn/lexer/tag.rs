@@ -113,7 +113,11 @@ impl<'t> Lexer<'t> {
         self.here.offset += rest.iter().take_while(is_name).count();
         let name = std::str::from_utf8(self.slice(begin, self.here.offset)).unwrap_or_default();
         if name.is_empty() {
-            return Err(self.unexpected("a tag name of letters, digits and _"));
+            return Err(self.unexpected(if self.byte(begin) == Some(b'%') {
+                "a command such as %clk in a comment, within { and }"
+            } else {
+                "a tag name of letters, digits and _"
+            }));
         }
         self.skip_spaces();
         if self.byte(self.here.offset) != Some(b'"') {

@@ -12,6 +12,7 @@ use super::prose::{begins_unseen, prose_len, unseen_len};
 use super::{lacks_bracket, lines_in, roster_bit};
 use crate::pgn::braces::{begins_loose_tag, begins_tag_pair};
 use crate::pgn::error::quoted;
+use crate::pgn::lenient::is_position;
 use crate::pgn::lexer::line_begin;
 use crate::pgn::page::Page;
 use crate::pgn::place::{Place, characters};
@@ -26,6 +27,8 @@ pub struct Skipped {
     pub lines: RangeInclusive<usize>,
     /// The first words, in quotes.
     pub words: String,
+    /// Whether they begin with a position.
+    pub are_positions: bool,
 }
 
 impl Skipped {
@@ -37,6 +40,7 @@ impl Skipped {
         let first = first.unwrap_or_default();
         let first = first.get(..super::MOST_SHOWN).unwrap_or(first);
         Skipped {
+            are_positions: is_position(first.trim_ascii()),
             lines: place.line..=place.line + lines_in(text),
             words: quoted(characters(first.trim_ascii(), page).as_bytes()),
         }

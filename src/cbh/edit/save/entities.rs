@@ -101,6 +101,8 @@ pub(super) struct EntityEdits<'a> {
     scan: Option<BaseScan>,
     edits: BTreeMap<FileKind, FileEdit<'a>>,
     uses: BTreeMap<EntityRef, ReferenceChange>,
+    /// Those that were added for the game at hand.
+    added: Vec<EntityRef>,
 }
 
 impl<'a> EntityEdits<'a> {
@@ -115,7 +117,25 @@ impl<'a> EntityEdits<'a> {
             scan,
             edits: BTreeMap::new(),
             uses: BTreeMap::new(),
+            added: Vec::new(),
         }
+    }
+
+    /// Begins with the entities of another game.
+    pub(super) fn begin_game(&mut self) {
+        self.added.clear();
+    }
+
+    /// Removes what was added for the game at hand, which is not stored.
+    pub(super) fn take_back(&mut self) -> Result<Vec<EntityRef>, SaveError> {
+        let added = std::mem::take(&mut self.added);
+        for &(file, id) in added.iter().rev() {
+            let edit = self.edit(file)?;
+            edit.found.clear();
+            let removed = edit.editor.remove(EntityId(id));
+            removed.map_err(SaveError::entity(file))?;
+        }
+        Ok(added)
     }
 
     /// Returns the scan of all records, as before the save.
@@ -236,6 +256,7 @@ impl<'a> EntityEdits<'a> {
         if is_whole {
             edit.note_found(encoded.data, id.0);
         }
+        self.added.push((file, id.0));
         Ok((id.0, true))
     }
 

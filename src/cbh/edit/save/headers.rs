@@ -154,6 +154,7 @@ impl Saver<'_> {
         old: Option<&Game>,
         new: &Game,
     ) -> Result<bool, SaveError> {
+        self.entities.begin_game();
         let before = old.map(|old| &old.headers);
         let headers = &new.headers;
         records.set_numbers(before, headers)?;

@@ -186,7 +186,8 @@ impl<'a> Importer<'a> {
     }
 
     /// Adds a game, in the place of an earlier one or behind all others. After
-    /// an error this must not be used any more.
+    /// an error that is not [of the game](SaveError::is_of_game) this must not be
+    /// used any more.
     ///
     /// # Errors
     ///
