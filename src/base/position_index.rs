@@ -1,5 +1,5 @@
-//! Where the index of positions of a base is kept, and whether it is of its files
-//! as they are.
+//! The file of the position index of a base, and whether it matches the present
+//! files.
 
 mod changes;
 mod making;
@@ -20,11 +20,12 @@ use crate::search::{
 };
 use crate::storage::{marked, split_name};
 
-/// Files that were written later than so many seconds ago could be written again
-/// without another time,
+/// Age in seconds below which a file could change again without a new
+/// timestamp.
 const UNSETTLED: i64 = 3;
 
-/// and later than so many, a power cut may take what was written but not the time.
+/// Age in seconds below which a power cut may undo a write but keep its
+/// timestamp.
 const UNSYNCED: i64 = 120;
 
 /// A new one for each start of the system.
@@ -52,9 +53,9 @@ pub fn index_file(base: &dyn Base, caches: &Path) -> PathBuf {
 pub struct FilesState(u64);
 
 impl FilesState {
-    /// That of the files now: another one whenever one of them could have other
-    /// bytes. Of files that were replaced since the base was opened it is the wrong
-    /// one, unless it is asked for at once.
+    /// Returns the state of the files now. It changes whenever the bytes of a
+    /// file could have changed. Call it directly after opening the base: it is
+    /// wrong for files that were replaced since.
     pub fn of(base: &dyn Base) -> FilesState {
         let is_stored = base.is_as_stored();
         FilesState(is_stored.then(|| state_of(base)).flatten().unwrap_or(0))
@@ -137,8 +138,8 @@ pub fn open_index(
     ))
 }
 
-/// What a segment, whose file is `path`, has of a base, and the games that have
-/// changed; `None` if these are too many.
+/// Returns the index of a base from the segment in `path`, with the games that
+/// have changed; `None` if there are too many.
 ///
 /// # Errors
 ///
@@ -195,8 +196,8 @@ fn make_segment(
     NewSegment::make(source, folder, goes_on)
 }
 
-/// Makes the index of a base in `path`, or brings it up to date; false once `goes_on` says that it shall
-/// not be. `opened` is the state in which the files of the base were opened.
+/// Builds the index of a base in `path`, or updates it. `opened` is the state
+/// of the files at opening. Returns `false` if `goes_on` stopped it.
 ///
 /// # Errors
 ///

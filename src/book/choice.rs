@@ -38,7 +38,6 @@ impl Choice {
 
     /// The annotation of the move as it is written after it, such as `!`; empty
     /// if it has none.
-    /// the like, or nothing.
     pub fn mark(&self) -> &'static str {
         match self.book_move.annotation {
             1 => "!",

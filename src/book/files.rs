@@ -90,7 +90,8 @@ fn book_of(path: &Path) -> (bool, &OsStr) {
     (KvetkaFiles::is_one(path), stem)
 }
 
-/// What is before the `_12` at the end of a stem.
+/// Returns the stem without a number at its end, such as `_12`; `None` if it
+/// has none.
 fn without_number(stem: &[u8]) -> Option<&[u8]> {
     let last = stem.iter().rposition(|byte| !byte.is_ascii_digit())?;
     stem.get(..=last)?.strip_suffix(b"_")

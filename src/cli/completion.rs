@@ -41,8 +41,7 @@ pub(super) fn answer(program: fn() -> Command, arguments: &[OsString]) -> Result
         return Ok(false);
     }
     let here = env::current_dir().ok();
-    // Who types no dash wants a path or another value, and gets no options in
-    // between.
+    // Options are offered only after a dash; other words are paths or values.
     let typed = arguments.last().map(|typed| typed.as_encoded_bytes());
     let wants_options = typed.is_some_and(|typed| typed.starts_with(b"-"));
     CompleteEnv::with_factory(|| with_candidates(program(), wants_options))

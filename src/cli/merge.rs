@@ -13,7 +13,7 @@ use crate::base::{Merged, Merges};
 use crate::cbh::{CodePage, EntityId, EntityKind, EntityNames, OpenBase, Plan};
 use crate::search;
 
-/// Of a name that nobody has, so many others are told that it may be.
+/// Maximum number of similar names that are suggested for an unknown name.
 const MOST_ALIKE: usize = 5;
 
 /// The arguments of `cbfs merge`.
@@ -99,7 +99,7 @@ pub(super) fn finish(
     ending.end(saved, quiet)
 }
 
-/// What is left to do with the record of a merge once the base is saved.
+/// Work on the record of a merge that is left after the base is saved.
 pub(super) enum Ending {
     Nothing,
     /// Of a merge: the record of it, and what to say.

@@ -422,7 +422,8 @@ fn watch_signals(signals: SigSet, stopper: &Stopper) {
     }
 }
 
-/// The names of the mounting program, for processes that find the base locked.
+/// Returns the settings for changing a base. The label, the mountpoint, is
+/// shown to a process that finds the base locked.
 fn writer(args: &Args, options: &MountOptions) -> Writer {
     let place = args.mountpoint.canonicalize();
     let place = place.unwrap_or_else(|_| args.mountpoint.clone());

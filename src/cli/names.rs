@@ -18,7 +18,7 @@ use crate::cbh::{CodePage, EntityId, EntityKind, EntityNames, OpenBase, Plan};
 /// The columns of the list.
 const COLUMNS: &str = "action\tname\tgames\tinto\tgames_of_into\twhy";
 
-/// What the first column says of what is to be done.
+/// Value of the first column: merge these names.
 const MERGE: &str = "merge";
 
 /// A longer list is none of ours.

@@ -12,8 +12,9 @@ use super::{Failure, print};
 use crate::cbh::{NewBase, Receipt};
 use crate::escape::Escaped;
 
-/// What a base is made of: the command line with its options, and the state of
-/// the files that are read. `None` if one of them is no plain file.
+/// Returns what a base is made from: the command line with its options, and the
+/// state of the files that are read. Returns `None` if one of them is no
+/// regular file.
 pub(super) fn origin(command: &dyn Debug, sources: &[PathBuf]) -> Option<String> {
     let mut origin = format!("{command:?}");
     for source in sources {

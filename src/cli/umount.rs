@@ -86,8 +86,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Ends a daemon with SIGTERM: unsaved edits are kept as drafts, and saves are
-/// synced to disk.
+/// Ends a daemon with SIGTERM: unsaved edits are kept in `.cbfs/rejected/`, and
+/// saves are synced to disk.
 fn end(server: &Server) -> Result<(), String> {
     let number = server.number();
     server

@@ -4,7 +4,7 @@ use super::names::Entry;
 use super::{Drafts, is_own};
 use crate::fs::{Attr, Error, Ino, NodeKind, status};
 
-/// A text of more bytes takes a while.
+/// Length from which a text counts as long, in bytes.
 const LONG: u64 = 1 << 20;
 
 /// An open file.
@@ -19,9 +19,9 @@ pub struct Access {
     pub read: bool,
     /// Writing.
     pub write: bool,
-    /// Its content goes first (`O_TRUNC`).
+    /// The content is removed at opening (`O_TRUNC`).
     pub truncate: bool,
-    /// All is written at the end (`O_APPEND`), whatever the offset says.
+    /// All writes go to the end (`O_APPEND`), regardless of their offset.
     pub append: bool,
 }
 
@@ -46,14 +46,15 @@ pub enum RenameMode {
     Exchange,
 }
 
-/// Writing. A mount that cannot be written answers all of it with
-/// [`Error::ReadOnly`], but for [`Drafts::open_file`] and what belongs to that.
+/// Requests that write. On a read-only mount all of them return
+/// [`Error::ReadOnly`], except [`Drafts::open_file`] and requests on its
+/// handles.
 ///
-/// A save happens in [`Drafts::flush`], [`Drafts::fsync`], [`Drafts::rename`] and
-/// nowhere else; what is not saved is told as [`Error::Refused`] and kept in
-/// `.cbfs/rejected/`. These, [`Drafts::create`], [`Drafts::unlink`] and
-/// [`Drafts::truncate`] may take a while ([`Drafts::may_take_long`]); no other request
-/// waits for them unless it is one of them, in the same base.
+/// Only [`Drafts::flush`], [`Drafts::fsync`] and [`Drafts::rename`] save. A
+/// text that cannot be saved is returned as [`Error::Refused`] and kept in
+/// `.cbfs/rejected/`. These three, [`Drafts::create`], [`Drafts::unlink`] and
+/// [`Drafts::truncate`] can be slow ([`Drafts::may_take_long`]). Other requests
+/// do not wait for them, except these six in the same base.
 impl Drafts {
     /// Whether something in it can be written.
     pub fn can_be_written(&self) -> bool {
@@ -81,8 +82,8 @@ impl Drafts {
         Ok(if can_be_written { bits } else { write(bits) })
     }
 
-    /// Whether what `attr` says holds until the kernel is told otherwise;
-    /// not so while a program writes the file.
+    /// Returns whether `attr` stays valid until an invalidation is sent. It
+    /// does not while a program writes the file.
     pub fn is_settled(&self, attr: &Attr) -> bool {
         let is_written = || {
             let is_unused = self.is_unused();
@@ -91,15 +92,15 @@ impl Drafts {
         attr.is_sized && !attr.is_renewed() && !is_written()
     }
 
-    /// Whether a name that is not in this directory may come to be there without
-    /// the kernel being told: that a draft was refused, for one.
+    /// Returns whether a missing name in this directory can appear without an
+    /// invalidation, such as that of a rejected draft.
     pub fn may_appear(&self, directory: Ino) -> bool {
         status::holds(directory.within_slot())
     }
 
-    /// Whether a request that writes `ino`, or what is called `name` in it, may
-    /// take longer than others can wait for: because it is a long text, or
-    /// somebody else is saving into the same base.
+    /// Returns whether a request that writes `ino`, or the file `name` in it,
+    /// may be too slow for the request threads: its text is long, or a save
+    /// into the same base is running.
     pub fn may_take_long(&self, ino: Ino, name: Option<&[u8]>) -> bool {
         let base = self.mount.base(ino);
         if matches!(base, Ok(Some(slot)) if slot.is_saving()) {
@@ -117,13 +118,14 @@ impl Drafts {
         draft.is_some_and(|draft| draft.sheet.length() > LONG)
     }
 
-    /// Whether all who have a file open read what each of them writes, as those
-    /// of an editor's own file do. Who reads a game does not.
+    /// Returns whether readers see the unsaved writes of other handles: for an
+    /// editor's own files, not for games.
     pub fn is_shared(ino: Ino) -> bool {
         is_own(ino)
     }
 
-    /// Counts the present content of a file as another one from now on.
+    /// Makes the present content of a file count as a new one, so that the
+    /// kernel gets a new node for it.
     pub fn renew(&self, ino: Ino) {
         if let Ok(Some(slot)) = self.mount.base(ino) {
             slot.renew(ino.within_slot());
@@ -147,7 +149,8 @@ impl Drafts {
         Ok(())
     }
 
-    /// Makes a directory, a symbolic link or a device, which nobody can.
+    /// Always refused: directories, symbolic links and devices cannot be
+    /// created.
     ///
     /// # Errors
     ///
@@ -162,7 +165,7 @@ impl Drafts {
         }
     }
 
-    /// Removes a directory, which nobody can.
+    /// Always refused: directories cannot be removed.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What remains: modes and times, syncing, the end.
+//! Modes and times, directory sync, and the end of writing.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
@@ -76,9 +76,9 @@ impl Drafts {
         }
     }
 
-    /// Whether anything has changed since this was asked last, so that the kernel
-    /// has to look up all names again. To be asked before a request that writes is
-    /// answered: whoever waits for the answer finds everything as it is then.
+    /// Returns whether names have changed since the last call, so that the
+    /// kernel must look up all names again. Call it before the reply to a
+    /// request that writes: then the requester sees the new state.
     pub fn take_change(&self) -> bool {
         !self.is_unused() && std::mem::take(&mut self.state().names.is_changed)
     }

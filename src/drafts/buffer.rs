@@ -16,18 +16,18 @@ use crate::storage::{Buffer, Pool};
 /// Bytes that a reader takes at once.
 const PIECE: usize = 1 << 18;
 
-/// What is written on, by all who have the draft open.
+/// The text of a draft, shared by all handles that write it.
 #[derive(Debug)]
 pub(super) struct Sheet {
-    /// Tells it from all others of this process.
+    /// Unique among the sheets of this process.
     number: u64,
     buffer: Mutex<Buffer>,
-    /// Its length, for who does not want to wait for a writer.
+    /// Length in bytes, readable without waiting for a writer.
     length: AtomicU64,
-    /// Counts what was done to it.
+    /// Incremented with each change.
     version: AtomicU64,
-    /// Why something that was to be written on it is missing, if so: the
-    /// first reason.
+    /// Why a write failed, if one did: the first reason. The text is incomplete
+    /// then.
     gap: Mutex<Option<String>>,
 }
 
@@ -70,8 +70,8 @@ impl Sheet {
         self.version.load(SeqCst)
     }
 
-    /// Why something that was to be written on it is missing, if so: then it
-    /// is not what anybody wanted to save. An empty one misses nothing.
+    /// Returns why the text is incomplete; `None` if it is complete. An empty
+    /// text is complete.
     pub(super) fn gap(&self) -> Option<String> {
         let gap = self.gap.lock();
         gap.clone()
@@ -116,8 +116,8 @@ impl Sheet {
         self.lock().read(offset, u64::from(length)).map_err(failed)
     }
 
-    /// Reads it from beginning to end, while others may read it too; fails if
-    /// somebody writes on it meanwhile, or when `is_over` is set.
+    /// Returns a reader of the whole text. Others may read meanwhile. It fails
+    /// if the text changes or `is_over` is set.
     pub(super) fn reader(&self, is_over: &AtomicBool) -> BufReader<Pieces<impl ReadAt>> {
         let version = self.version();
         let read = move |offset, bytes: &mut [u8]| {
@@ -139,7 +139,7 @@ impl Sheet {
         BufReader::with_capacity(PIECE, pieces)
     }
 
-    /// What tells what is on it from others.
+    /// Returns a digest of the text.
     pub(super) fn digest(&self, is_over: &AtomicBool) -> io::Result<u64> {
         let mut hasher = Xxh3::new();
         let mut reader = self.reader(is_over);
@@ -154,7 +154,7 @@ impl Sheet {
         }
     }
 
-    /// All of it, and of which version that is.
+    /// Returns the whole text and its version.
     pub(super) fn all(&self) -> Result<(Vec<u8>, u64), Error> {
         let buffer = self.lock();
         let all = buffer.read(0, buffer.length()).map_err(failed)?;

@@ -21,7 +21,7 @@ pub(super) struct Open {
     pub(super) pin: Pin,
     /// Whether something was written through it.
     pub(super) is_written: bool,
-    /// Whether another has its name now.
+    /// Whether the name of the file now belongs to another file.
     pub(super) is_over: bool,
 }
 
@@ -38,14 +38,14 @@ impl Open {
     }
 }
 
-/// The content that a file had when it was opened.
+/// The content that an open file reads.
 #[derive(Clone, Debug)]
 pub(super) enum Pin {
-    /// Whatever it is when it is read.
+    /// The present content at each read.
     Present,
     /// This text.
     Text(Text),
-    /// That with this mark.
+    /// The content with this mark.
     Mark(u32),
     /// That of a file on disk.
     Disk(Arc<File>),

@@ -5,12 +5,13 @@
 //! it. All of them mean: this text is that game now. Drafts find out what
 //! is meant, and when.
 //!
-//! Words: a **draft** is a text that is being written, on a **sheet**. It
-//! belongs to the file, not to who has it open; its **purpose** says what it
-//! becomes when it is saved. An editor's own files (temporary, backup, lock)
-//! are drafts too, whose purpose is nothing. A draft is **settled** while its
-//! text is the one that was saved or refused last, and **open work** else.
-//! Those who write a game read the draft; all others read what is stored.
+//! Terms: a **draft** is a text that a program writes and that is not stored
+//! yet. It belongs to the file, not to the open handle. Its bytes are its
+//! **sheet**. Its **purpose** says what a save makes of it; an editor's own
+//! files (temporary, backup, lock) have the purpose nothing. A draft is
+//! **settled** if its present text was saved or refused already; otherwise it
+//! is **open work**. Handles that write a game read the draft; all others read
+//! the stored text.
 //!
 //! | where | what |
 //! |---|---|
@@ -26,13 +27,12 @@
 //! | [`rejected`] | refused drafts, on disk |
 //! | [`attributes`] | modes and times, and the end |
 //!
-//! One lock guards [`State`] and is held for steps, never while
-//! something is read, written or saved. Another, of each base, lets one save or
-//! renaming in it happen after the other. A save goes through these steps: the
-//! text is read from its sheet, the editor saves it while nobody waits but other
-//! saves, and the state says that the draft is clean. What failed in between
-//! leaves the draft as it was; a text that goes without having been saved lies in
-//! `rejected/`.
+//! One lock guards [`State`]. It is held for short steps, never during input,
+//! output or a save. A second lock, one per base, serializes saves and renames.
+//! A save has three steps: read the text from its sheet, save it with the
+//! editor (only other saves wait), and record that the draft is clean. If a
+//! step fails, the draft stays as it was. A text that is dropped unsaved is
+//! kept in `rejected/`.
 
 mod access;
 mod attributes;
@@ -124,7 +124,7 @@ impl Drafts {
         Ok(state)
     }
 
-    /// Whether there is no draft, and never was.
+    /// Returns whether no draft was ever created.
     fn is_unused(&self) -> bool {
         !self.is_used.load(Relaxed)
     }
@@ -146,7 +146,8 @@ impl Drafts {
     }
 }
 
-/// Tells a base from others, whichever file of it was named.
+/// Returns a directory name that is unique for a base, whichever of its files
+/// was given.
 fn name_of(slot: &LiveBase) -> String {
     let Some(path) = slot.source().and_then(crate::fs::Source::path) else {
         return "base".to_owned();
@@ -225,7 +226,7 @@ impl Drafts {
         }
     }
 
-    /// Asks the editor of a base what holds at present.
+    /// Calls `ask` with the editor of the present snapshot.
     fn ask<T>(slot: &LiveBase, ask: impl Fn(&dyn Editor) -> T) -> Result<T, Error> {
         slot.ask(|snapshot| {
             let editor = snapshot.volume.editor().ok_or(Error::ReadOnly)?;
@@ -233,14 +234,15 @@ impl Drafts {
         })
     }
 
-    /// Saves an edit, of which the kernel has to be told.
+    /// Saves an edit, and notes that names must be invalidated.
     fn save(&self, slot: &LiveBase, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
         let saved = slot.edit(edit)?;
         self.state().names.is_changed = true;
         Ok(saved)
     }
 
-    /// What a name means; files by their numbers in the mount.
+    /// Returns the meaning of a name. Files have the inode numbers of the
+    /// mount.
     fn role(slot: &LiveBase, directory: Ino, name: &str) -> Result<Role, Error> {
         let globally = |ino: Ino| ino.in_slot(slot.number());
         let inner = directory.within_slot();

@@ -98,7 +98,7 @@ impl Drafts {
         })
     }
 
-    /// What there is under a name.
+    /// Returns the attributes of an existing name.
     pub(super) fn present(&self, place: &Place) -> Result<Option<Attr>, Error> {
         match self.lookup(place.0, place.1.as_bytes()) {
             Ok(attr) => Ok(Some(attr)),
@@ -107,7 +107,7 @@ impl Drafts {
         }
     }
 
-    /// What a name would be, whatever is being written.
+    /// Returns what a name means to the volume, regardless of drafts.
     fn meaning(&self, slot: &LiveBase, place: &Place) -> Result<Role, Error> {
         match self.entry(place) {
             Some(Entry::Link(game) | Entry::Gone { game, .. }) => {
@@ -255,7 +255,7 @@ impl Drafts {
         }
     }
 
-    /// A draft was renamed over a game: it is that now.
+    /// Turns a draft that was renamed over a game into the draft of that game.
     fn become_game(&self, state: &mut State, id: u32, game: Ino, to: &Place) {
         let now = self.now();
         state.leave(game);
@@ -340,9 +340,9 @@ impl Drafts {
         outcome.result
     }
 
-    /// A game is renamed to a name that is none of a game: that is a copy,
-    /// and the game is not shown here until a new file comes, or the copy
-    /// goes.
+    /// Renames a game to a name that is no game's, such as a backup. The new
+    /// name is a copy, and the game is hidden here until a new file takes its
+    /// name or the copy is removed.
     fn set_aside(
         &self,
         slot: &LiveBase,

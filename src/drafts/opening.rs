@@ -125,7 +125,7 @@ impl Drafts {
         Ok((self.attr_open(handle)?, handle))
     }
 
-    /// Opens a file. Who only reads goes on with the content it has now.
+    /// Opens a file. A handle that only reads keeps the present content.
     ///
     /// # Errors
     ///
@@ -271,8 +271,8 @@ impl Drafts {
         Ok(again)
     }
 
-    /// Whether what is written through a handle is the draft that all write who
-    /// open the file now.
+    /// Returns whether a handle writes the draft that new writers of the file
+    /// would share.
     pub fn has_present_draft(&self, handle: Handle) -> bool {
         let state = self.state();
         let Ok(open) = state.handles.get(handle) else {

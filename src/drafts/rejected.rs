@@ -25,10 +25,10 @@ use crate::fs::Error;
 use crate::fs::names::parse_game;
 use crate::storage::{make_private_folder, open_plain_file};
 
-/// Files kept, at most: two for each draft,
+/// Maximum number of files kept: two for each draft.
 const MOST_FILES: usize = 2000;
 
-/// and the bytes of all.
+/// Maximum size of all files kept, in bytes.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Drafts of one game, at most: the next one takes the place of the oldest.

@@ -36,7 +36,7 @@ pub(super) struct Job {
     pub(super) handle: Option<Handle>,
     /// Whose draft it is, if it is refused.
     pub(super) origin: Origin,
-    /// What its text is in.
+    /// Status of its text.
     pub(super) status: Status,
 }
 
@@ -48,7 +48,7 @@ pub(super) enum Target {
     Import,
 }
 
-/// What came of it.
+/// Result of a job.
 pub(super) struct Outcome {
     /// The version that was saved or refused.
     pub(super) version: u64,
@@ -56,7 +56,7 @@ pub(super) struct Outcome {
     pub(super) rejection: Option<Rejection>,
     pub(super) made: Vec<Ino>,
     pub(super) base: Option<u32>,
-    /// What tells the text that was imported from others.
+    /// Digest of the imported text.
     pub(super) imported: Option<u64>,
     /// What is stored otherwise than it was written.
     pub(super) notes: Vec<String>,
@@ -87,7 +87,8 @@ impl Job {
         }
     }
 
-    /// The one game that this was, or was saved as before.
+    /// Returns the one game that the draft was opened from, or was saved as
+    /// before.
     fn game(&self) -> Option<Ino> {
         match self.target {
             Target::Game(game) => Some(game),
@@ -203,15 +204,14 @@ impl Drafts {
         })
     }
 
-    /// What was written to a file whose name went to another has no place to
-    /// go.
+    /// Refuses a draft whose name now belongs to another file.
     fn refuse_over(&self, id: u32) -> Result<(), Error> {
         let why = "the file was replaced or removed while this draft was written";
         self.keep_draft(id, why);
         Err(Error::Refused(why.to_owned()))
     }
 
-    /// Whether just that was imported from this file already.
+    /// Returns whether this exact text was imported from this file already.
     fn is_imported(&self, id: u32, job: &Job) -> bool {
         let imported = {
             let state = self.state();
@@ -323,7 +323,7 @@ impl Drafts {
         }
     }
 
-    /// Mark of the one game that a save was about, which is told with it.
+    /// Returns the mark of the one saved game, which is reported with it.
     fn mark_of(job: &Job, made: &[Ino]) -> Option<u32> {
         let game = match job.target {
             Target::Game(game) => game.within_slot(),

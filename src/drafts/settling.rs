@@ -1,5 +1,5 @@
-//! What a save comes to is written down: in the books, for the kernel, beside
-//! an import, and on disk if it was refused.
+//! Records the outcome of a save: in the drafts, for the kernel, in the log
+//! beside an import and, if the text was refused, on disk.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -21,7 +21,7 @@ use crate::fs::names::{format_game, parse_described_game};
 /// End of the name of the games that were left out of an import.
 const BAD_GAMES: &str = ".bad.pgn";
 
-/// Why they were.
+/// Reason that is given for these games.
 const WHY_BAD: &str = "the line before each game says what is wrong with it";
 
 impl Drafts {
@@ -90,8 +90,8 @@ impl Drafts {
         }
     }
 
-    /// As [`Drafts::keep`], for a draft; the reason is `why`, unless there is an
-    /// earlier one for the same text. The draft is settled by that.
+    /// As [`Drafts::keep`], for a draft, which is settled afterwards. The
+    /// reason is `why`, unless the same text was refused before.
     pub(super) fn keep_draft(&self, id: u32, why: &str) {
         let (slot, origin, sheet, version, reason) = {
             let state = self.state();
@@ -117,8 +117,7 @@ impl Drafts {
         }
     }
 
-    /// Empty files that wait under the number of a game that there is now give
-    /// way to it.
+    /// Removes empty new drafts whose number now belongs to an existing game.
     pub(super) fn give_way(&self, slot: &LiveBase) {
         let waiting: Vec<(u32, Place)> = {
             let state = self.state();
@@ -187,8 +186,8 @@ impl Drafts {
     }
 }
 
-/// Lets the name of a new game stand for it, unless the volume has given it
-/// that name.
+/// Links the name of a new game to it, unless the volume shows it under that
+/// name.
 fn link(state: &mut State, id: u32, place: &Place, is_given: bool, now: SystemTime) {
     let Some(draft) = state.drafts.get_mut(&id) else {
         return;

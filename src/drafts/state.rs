@@ -44,20 +44,20 @@ pub(super) struct Draft {
     pub(super) place: Option<Place>,
     /// The name that it had last, which stands for the game it became.
     pub(super) label: Option<Place>,
-    /// The version of the sheet that was saved or refused last,
+    /// Version of the sheet that was last saved or refused.
     settled: u64,
-    /// and what came of that.
+    /// Result of that save.
     status: Status,
-    /// The files that an earlier save of it made or changed,
+    /// Files that an earlier save of this draft made or changed.
     pub(super) made: Vec<Ino>,
-    /// through which handle,
+    /// Handle that made that save.
     pub(super) made_by: Option<Handle>,
-    /// and whether that stays if a later text is refused: `fsync` or a
+    /// Whether that save stays if a later text is refused, because `fsync` or
     /// `close` confirmed it to a program.
     pub(super) is_confirmed: bool,
-    /// Mark of the text that it takes the place of.
+    /// Mark of the text that it replaces.
     pub(super) base: Option<u32>,
-    /// What tells the text that was imported from others.
+    /// Digest of the imported text.
     pub(super) imported: Option<u64>,
     /// How many have it open, and how many of those for writing.
     pub(super) open: u32,
@@ -105,12 +105,12 @@ impl Draft {
         effect == Effect::Keep
     }
 
-    /// What its present text is in.
+    /// Returns the status of its present text.
     pub(super) fn status(&self) -> Status {
         self.status_at(self.sheet.version())
     }
 
-    /// What the text of this version of the sheet is, or was, in.
+    /// Returns the status of this version of its text.
     pub(super) fn status_at(&self, version: u64) -> Status {
         let status = self.status.clone();
         if version == self.settled {
@@ -120,7 +120,8 @@ impl Draft {
         status
     }
 
-    /// Notes what happened to the text of this version; gives what is to be done.
+    /// Applies an event to this version of the text. Returns the action to
+    /// take.
     pub(super) fn note(&mut self, version: u64, event: Event) -> Effect {
         let (status, effect) = self.status_at(version).after(event);
         if !matches!(status, Status::Dirty { .. }) {
@@ -165,7 +166,7 @@ impl Draft {
     }
 }
 
-/// All of it; changed in steps, each of which leaves it whole.
+/// The whole state. Each method leaves it consistent.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) drafts: HashMap<u32, Draft>,
@@ -234,7 +235,7 @@ impl State {
         self.aliases.get(&ino).copied()
     }
 
-    /// What became one game is another now.
+    /// Redirects the aliases of game `from` to game `to`.
     pub(super) fn move_aliases(&mut self, from: Ino, to: Ino) {
         for game in self.aliases.values_mut().filter(|game| **game == from) {
             *game = to;
@@ -253,8 +254,8 @@ impl State {
         }
     }
 
-    /// The draft that a game shows, if it shows one rather than what is
-    /// stored.
+    /// Returns the draft that is shown for a game; `None` if the stored text is
+    /// shown.
     pub(super) fn shown(&self, game: Ino) -> Option<(u32, &Draft)> {
         let id = *self.games.get(&game)?;
         let draft = self.drafts.get(&id)?;

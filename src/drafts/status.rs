@@ -1,4 +1,4 @@
-//! What a draft is in: clean, dirty or refused, and what happens to it then.
+//! States of a draft (clean, dirty, refused), and the transitions between them.
 //!
 //! | state | meaning |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | dirty | something was written since |
 //! | refused | its text could not be stored, for a reason |
 //!
-//! One function, [`Status::after`], says what each event makes of each state and
-//! what is to be done; it touches no file and no other draft.
+//! [`Status::after`] is the whole state machine: it returns the next state and
+//! the action for each event. It touches no file and no other draft.
 
 /// Why a text was not saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(super) enum Becomes {
     Replaced,
 }
 
-/// What is to be done then.
+/// The action that follows an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Nothing,
@@ -128,7 +128,8 @@ impl Status {
         }
     }
 
-    /// The reason that is told if the same text is refused for `why`.
+    /// Returns the reason to report if the same text is refused for `why`
+    /// again: the first one.
     pub(super) fn first_reason(&self, why: &str) -> String {
         match self {
             Status::Refused(before) => before.reason.clone(),

@@ -56,8 +56,8 @@ impl Drafts {
         }
     }
 
-    /// Mark of the content that is read through a handle; none if that is a
-    /// draft, or whatever there is.
+    /// Returns the mark of the content that a handle reads; `None` for a draft,
+    /// or for the present content.
     pub fn content_of(&self, handle: Handle) -> Option<u32> {
         let state = self.state();
         let open = state.handles.get(handle).ok()?;
@@ -149,7 +149,7 @@ impl Drafts {
         Ok((Arc::clone(&draft.sheet), most, at_end))
     }
 
-    /// Writes `bytes` at `offset`; gives how many.
+    /// Writes `bytes` at `offset`. Returns the number of bytes written.
     ///
     /// # Errors
     ///
@@ -162,8 +162,8 @@ impl Drafts {
         Ok(length)
     }
 
-    /// Cuts a file, or fills it up with zeros. Without a handle, a game is
-    /// saved at once; cut to nothing it stays as it is.
+    /// Truncates a file, or extends it with zeros. Without a handle, a game is
+    /// saved at once, except that truncation to 0 changes nothing.
     ///
     /// # Errors
     ///
@@ -248,7 +248,8 @@ impl Drafts {
         self.save_draft(id, handle)
     }
 
-    /// Closes a file. Saves nothing: who writes to the end has flushed.
+    /// Closes a file without saving: a program that writes completely has
+    /// flushed.
     pub fn release(&self, handle: Handle) {
         let now = self.now();
         let unsaved = {
@@ -310,7 +311,7 @@ fn close(state: &mut State, id: u32, handle: Handle, is_writer: bool) -> Option<
     Some((id, draft.is_unkept()))
 }
 
-/// Ends what nobody writes any more: the game shows what is stored.
+/// Ends a draft without writers: the game shows its stored text again.
 fn finish(state: &mut State, id: u32) {
     let Some(draft) = state.drafts.get_mut(&id) else {
         return;

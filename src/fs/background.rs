@@ -1,5 +1,5 @@
-//! What is done beside the requests: read-ahead, lengths not yet asked for,
-//! and their file; and watching whether a base has changed.
+//! Work of background threads: read-ahead, computing lengths and storing them,
+//! and checking whether a base has changed.
 //!
 //! No thread is started here. [`Vfs::fill`] is given one by whoever runs the
 //! mount, [`Vfs::read_ahead`] one or more, and they return when
@@ -28,7 +28,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::fs::Ino;
 use crate::fs::content::concatenation::Job;
 
-/// Readers that are told apart.
+/// Number of sequential readers that are tracked.
 const STREAMS: usize = 4;
 
 /// So many files one after the other make a sequence.
@@ -43,14 +43,14 @@ const WINDOW: u64 = 64;
 /// Stretches that wait to be rendered ahead; older ones are given up.
 const MOST_WANTED: usize = 8;
 
-/// How far the filling leaps ahead of a reader that it meets.
+/// Number of files that the filling skips when it meets a reader.
 const LEAP: u64 = 64;
 
-/// How long the filling rests when it sees that somebody lists: longer than
-/// from one page of a listing to the next.
+/// Pause of the filling while a directory is listed: longer than the time
+/// between two pages of a listing.
 const REST: Duration = Duration::from_millis(5);
 
-/// As long as it takes until what was saved is shown.
+/// Time until a save is visible.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// Between two writes of the file of lengths.
@@ -62,13 +62,13 @@ pub struct Background {
     ahead: Mutex<Ahead>,
     pub(crate) wake: Condvar,
     is_stopping: AtomicBool,
-    /// Whether somebody waits for a change of a base to be noticed.
+    /// Whether a request waits for the next refresh.
     is_hurried: AtomicBool,
-    /// The number rendered last because a reader waited for it.
+    /// Number of the last file that a reader had to wait for.
     awaited: AtomicU64,
     /// Threads that read ahead.
     helpers: AtomicUsize,
-    /// Whether somebody was told of files since the filling looked last.
+    /// Whether a directory was listed since the filling last checked.
     is_listed: AtomicBool,
 }
 
@@ -201,8 +201,8 @@ impl Background {
         self.awaited.store(ino.0, Relaxed);
     }
 
-    /// Where to go on instead of at `number`, if a reader is at that place
-    /// now: both doing the same would help nobody.
+    /// Returns where to continue instead of `number`, if a reader is rendering
+    /// there now.
     pub(crate) fn leap(&self, number: u64) -> Option<u64> {
         let awaited = self.awaited.load(Relaxed);
         let is_here = (awaited..awaited + LEAP).contains(&number);
@@ -212,8 +212,8 @@ impl Background {
         })
     }
 
-    /// Notes that the text of `ino` is wanted now. Where this continues a
-    /// sequence, the next ones will be wanted too, `last` at most.
+    /// Notes that the text of `ino` is read. If this continues a sequence, the
+    /// next files up to `last` are wanted too.
     pub(crate) fn saw_request(&self, ino: Ino, last: Ino) {
         let mut ahead = self.lock();
         let wanted = ahead.wanted_after(ino.0, last.0);

@@ -15,7 +15,7 @@ pub trait Input: BufRead + Seek + Send {}
 
 impl<I: BufRead + Seek + Send> Input for I {}
 
-/// What a name means in a directory, for who would write there.
+/// Meaning of a name in a directory, for a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A file that is shown there.
@@ -61,7 +61,7 @@ impl From<Error> for Refusal {
     }
 }
 
-/// What a save comes to.
+/// The result of a save.
 #[derive(Debug)]
 pub struct Saved {
     /// The next state; none if nothing has changed.
@@ -77,7 +77,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// What is stored says the same.
+    /// Returns a save that changes nothing.
     pub(crate) fn nothing(files: Vec<Ino>, notes: Vec<String>) -> Saved {
         Saved {
             volume: None,
@@ -88,7 +88,7 @@ impl Saved {
     }
 }
 
-/// Whose text a save made another.
+/// Files whose text a save changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Touched {
     /// That of these files.
@@ -99,7 +99,7 @@ pub enum Touched {
     Any,
 }
 
-/// What saves one edit.
+/// A function that saves one edit.
 pub type Edit<'a> = dyn FnMut(&dyn Editor) -> Result<Saved, Refusal> + 'a;
 
 /// Saves edits. All methods may be called by any thread; one edit at a time.

@@ -22,13 +22,13 @@ pub enum Error {
     Exists,
     /// A directory of that name has something in it.
     NotEmpty,
-    /// This cannot be done to this file, by nobody.
+    /// The operation is never permitted for this file.
     NotPermitted,
     /// The file cannot be written.
     NotWritable,
-    /// No file is open under this number, or not for this.
+    /// The handle is not open, or not for this access.
     NotOpen,
-    /// What is to be moved has to be copied instead.
+    /// The target is in another base: the rename fails with `EXDEV`.
     Elsewhere,
     /// What was written is not saved; the line says why.
     Refused(String),
@@ -38,8 +38,7 @@ pub enum Error {
     NoSpace,
     /// The request makes no sense for this file.
     Invalid,
-    /// What was being read is not there any more: the file has another
-    /// content now, or has gone.
+    /// The file or the content that was being read no longer exists (`ESTALE`).
     Stale,
     /// The text is longer than cbfs shows.
     TooLarge,
@@ -51,8 +50,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// What `ask` gives; if it panics, that as an error. A defect of cbfs
-    /// that one game brings to light stays with that game.
+    /// Calls `ask`, and turns a panic into [`Error::Panicked`]: a defect of
+    /// cbfs that one game triggers affects only that game.
     ///
     /// # Errors
     ///

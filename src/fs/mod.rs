@@ -11,10 +11,11 @@
 //! | `status` | `.cbfs/` |
 //! | `background` | what is to be done beside the requests |
 //!
-//! Words: a **node** is what a number ([`volume::Ino`]) stands for; a
-//! **rendered** file is one whose text is made when it is asked for; a
-//! **mark** tells its text from others; a **cookie** is a place in a listing;
-//! an **snapshot** is what is worked out from one state of a base.
+//! Terms: a **node** is a file, directory or link with its inode number
+//! ([`volume::Ino`]); a **rendered** file is one whose text is generated when
+//! it is read; a **mark** is a digest of such a text; a **cookie** is a
+//! position in a listing; a **snapshot** is one state of a base, with
+//! everything computed from it.
 
 pub(crate) mod background;
 pub(crate) mod content;

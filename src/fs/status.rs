@@ -1,10 +1,10 @@
-//! `.cbfs/`: what a mount says of itself.
+//! `.cbfs/`: the status files of a mount.
 //!
 //! | path | number |
 //! |---|---|
 //! | `.cbfs/` | kind 62, index 1 |
 //! | `.cbfs/rejected/` | 2; empty where nothing can be saved |
-//! | what is in it | 16 and on, see the drafts of `vfs` |
+//! | entries of it | 16 and on, see room `drafts` |
 //! | `.cbfs/status`, `status.json` | 3, 4: the same facts |
 //! | `.cbfs/defects.txt` | 5: a line for each defect met |
 //! | `.cbfs/find.txt` | 6: a line for each query that was refused lately |
@@ -60,13 +60,13 @@ const ENTRIES: [(&str, Ino); 5] = [
     ("find.txt", Ino::new(KIND, 6)),
 ];
 
-/// A text is made anew when it is older than this,
+/// Age at which a text is built again.
 const RENEWAL: Duration = Duration::from_secs(1);
 
-/// unless somebody was told of it within this time,
+/// A text stays for this time after a reply reported it.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// but for those who never stop asking.
+/// Age at which a text is built again in any case.
 const AT_LATEST: Duration = Duration::from_secs(5);
 
 /// Whether this is the number of something in `.cbfs/`, or of that itself.
@@ -74,8 +74,8 @@ pub(crate) fn holds(ino: Ino) -> bool {
     ino.kind() == KIND
 }
 
-/// Whether this is the number of a file that is made anew again and again:
-/// what was told of it is not to be kept.
+/// Returns whether the file is built again and again, so that its attributes
+/// must not be cached.
 pub(crate) fn is_renewed(ino: Ino) -> bool {
     holds(ino.within_slot()) && ino.index() > REJECTED.index()
 }

@@ -9,14 +9,14 @@ use crate::fs::{Attr, Bytes, Error, ListingWithAttrs};
 /// What all roots have in common, the entry `.cbfs/` and the link that comes
 /// with it, is added by the mount.
 pub(crate) trait Tree {
-    /// What `name` in `directory` stands for; its length may be left open.
+    /// Looks up `name` in `directory`; the length may be unknown.
     ///
     /// # Errors
     ///
     /// Those of [`Vfs::lookup_at_once`](crate::vfs::Vfs::lookup_at_once).
     fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error>;
 
-    /// What `stat` says.
+    /// Returns the attributes of an inode.
     ///
     /// # Errors
     ///
@@ -30,8 +30,8 @@ pub(crate) trait Tree {
     /// [`Error::NotFound`] and [`Error::NotADirectory`].
     fn parent(&self, directory: Ino) -> Result<Ino, Error>;
 
-    /// Lists `directory` after the cookie `after`, without `.` and `..`; says
-    /// what `stat` would if `with_attrs`.
+    /// Lists `directory` after the cookie `after`, without `.` and `..`; with
+    /// the attributes of each entry if `with_attrs`.
     ///
     /// # Errors
     ///

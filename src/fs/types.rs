@@ -17,19 +17,19 @@ pub struct Attr {
     pub kind: NodeKind,
     /// Exact length in bytes.
     pub size: u64,
-    /// Whether the length is known. If not, it is 0 here, nothing that was told
-    /// of it is to be kept, and [`Vfs::attr`](crate::vfs::Vfs::attr) finds it out.
+    /// Whether the length is known. If not, `size` is 0, the attributes must
+    /// not be cached, and [`Vfs::attr`](crate::vfs::Vfs::attr) computes the
+    /// length.
     pub is_sized: bool,
     /// How many names it has.
     pub links: u32,
     /// When its content last changed.
     pub modified: SystemTime,
-    /// What tells the content of a file from others it had; 0 for
-    /// directories.
+    /// Mark of the content; 0 for directories.
     pub generation: u32,
-    /// Which of the contents that were told of the file this is, counted from
-    /// 0; `None` for a draft of a game, and for what the file no longer is.
-    /// Always 0 where nothing can be written.
+    /// Number of this content among those reported for the file, from 0. `None`
+    /// for a draft of a game, and for content that the file no longer has.
+    /// Always 0 on a read-only mount.
     pub version: Option<u32>,
 }
 
@@ -89,11 +89,12 @@ impl Deref for Bytes {
     }
 }
 
-/// As [`Listing`](super::volume::Listing), with what `stat` says of each entry, or why it cannot say
-/// it; nothing if finding out takes a while.
+/// As [`Listing`](super::volume::Listing), with the attributes of each entry or
+/// the error; `None` if computing them is slow.
 pub type ListingWithAttrs<'a> = dyn FnMut(&DirEntry<'_>, Option<Result<Attr, Error>>) -> bool + 'a;
 
-/// What a kernel has to be told after a [`Vfs::refresh`](crate::vfs::Vfs::refresh).
+/// What the kernel must invalidate after a
+/// [`Vfs::refresh`](crate::vfs::Vfs::refresh).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changes {
     /// Directories that may list something else now.

@@ -21,8 +21,8 @@ impl Ino {
     /// The last slot.
     pub const LAST_SLOT: u64 = (1 << 13) - 1;
 
-    /// The one with this index among those of its kind; `kind` from 1, since
-    /// the numbers of kind 0 are those of what is there once.
+    /// Returns the number with this index within its kind. Kinds count from 1;
+    /// kind 0 holds the numbers of nodes that exist once.
     pub const fn new(kind: u8, index: u32) -> Ino {
         Ino((kind as u64) << 32 | index as u64)
     }
@@ -43,7 +43,7 @@ impl Ino {
         self.0 >> 40
     }
 
-    /// As the volume in its slot knows it.
+    /// Returns the number within its volume, without the slot.
     pub(crate) const fn within_slot(self) -> Ino {
         Ino(self.0 & ((1 << 40) - 1))
     }
@@ -106,8 +106,8 @@ pub struct DirEntry<'a> {
     pub cookie: u64,
 }
 
-/// Takes the entries of a directory one by one; `false` means that it has no
-/// room for this one, nor for any more.
+/// Receives the entries of a directory one by one. Returns `false` if there is
+/// no room for this entry; the listing then ends.
 pub type Listing<'a> = dyn FnMut(&DirEntry<'_>) -> bool + 'a;
 
 /// Takes number and cookie of files one by one, as a [`Listing`] does.
@@ -186,7 +186,7 @@ pub trait Volume: Debug + Send + Sync {
     /// [`Error::NotFound`], [`Error::NotADirectory`], or that of reading.
     fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Node, Error>;
 
-    /// What this number stands for.
+    /// Returns the node with this number.
     ///
     /// # Errors
     ///
@@ -291,11 +291,11 @@ pub trait Volume: Debug + Send + Sync {
         Err(Error::NotFound)
     }
 
-    /// The file or directory that has to be worked out before `name` can be
-    /// looked up in this directory, or without a name, before it can be
-    /// listed, or length and text of this file be told; `None` if there is
-    /// nothing that takes so long that nobody else shall wait for it. Must be
-    /// said at once. Only a [constant](Volume::is_constant) volume has any.
+    /// Returns the file or directory that must be computed before `name` can be
+    /// looked up in this directory or, without a name, before it can be listed
+    /// or the length and text of this file be read. Returns `None` if the
+    /// request is fast. The call itself must be fast. Only a
+    /// [constant](Volume::is_constant) volume has slow requests.
     fn long_work(&self, ino: Ino, name: Option<&[u8]>) -> Option<Ino> {
         let _ = (ino, name);
         None
@@ -319,15 +319,15 @@ pub trait Volume: Debug + Send + Sync {
         false
     }
 
-    /// Whether this number has a meaning only for as long as the volume
-    /// remembers it, which it does while the kernel holds it: then a
-    /// [`forget`](Volume::forget) says when that ends.
+    /// Returns whether the number is valid only while the volume remembers it.
+    /// The volume remembers it while the kernel has it;
+    /// [`forget`](Volume::forget) reports the end.
     fn is_held(&self, ino: Ino) -> bool {
         let _ = ino;
         false
     }
 
-    /// The kernel holds this number no more.
+    /// Reports that the kernel no longer has this number.
     fn forget(&self, ino: Ino) {
         let _ = ino;
     }
@@ -335,29 +335,30 @@ pub trait Volume: Debug + Send + Sync {
     /// How large the whole is.
     fn statistics(&self) -> Statistics;
 
-    /// The numbers of those files of [`Size::Rendered`] that are many: those
-    /// of one kind, `first` up to `last`, among which some may be unused.
-    /// They are worked out ahead of being asked for; there may be others.
+    /// Returns the first and the last number of the main kind of rendered files
+    /// ([`Size::Rendered`]). Some numbers between may be unused. These files
+    /// are rendered ahead of requests; there may be others.
     fn rendered(&self) -> (Ino, Ino);
 
-    /// What it says of itself. Must not take long, however large it is.
+    /// Returns facts about the volume for `.cbfs/status`. Must be fast however
+    /// large the volume is.
     fn facts(&self) -> Facts {
         Facts::default()
     }
 
-    /// Tells what of the whole was found wrong when it was opened.
+    /// Passes the defects that were found at opening to `note`.
     fn faults(&self, note: &mut dyn FnMut(Fault)) {
         let _ = note;
     }
 
-    /// Tells what is wrong with a rendered file that is not whole, or cannot
-    /// be rendered.
+    /// Passes the defects of a rendered file to `note`, if it is incomplete or
+    /// cannot be rendered.
     fn faults_of(&self, ino: Ino, note: &mut dyn FnMut(Fault)) {
         let _ = (ino, note);
     }
 
-    /// Looks through all that rendering the many files does not, and tells
-    /// what is wrong there. Takes a while.
+    /// Reads everything that rendering the files does not read, and passes
+    /// defects to `note`. Slow.
     ///
     /// # Errors
     ///
@@ -367,15 +368,16 @@ pub trait Volume: Debug + Send + Sync {
         Ok(())
     }
 
-    /// A line that changes whenever any rendered text could: what is shown,
-    /// in which state, with which options. Lengths of texts are remembered
-    /// under it for the next mount; `None` if they shall not be.
+    /// Returns a line that identifies the content of all rendered texts: what
+    /// is shown, its state, and the options. The lengths of texts are stored
+    /// under it for the next mount. Returns `None` if they are not to be
+    /// stored.
     fn fingerprint(&self) -> Option<String> {
         None
     }
 
-    /// Whether something was saved, so that what its files show is not this
-    /// state any more; then nothing is read of it but [`Error::Stale`].
+    /// Returns whether a later save has replaced this state. Reads then return
+    /// [`Error::Stale`].
     fn is_over(&self) -> bool {
         false
     }

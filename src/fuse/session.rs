@@ -376,7 +376,8 @@ fn start_syncing(vfs: &Arc<Vfs>) -> io::Result<JoinHandle<()>> {
         })
 }
 
-/// Keeps unsaved edits as drafts, and syncs saves.
+/// Keeps unsaved edits as rejected drafts in `.cbfs/rejected/`, and syncs
+/// saves.
 fn end_writing(vfs: &Vfs) {
     if let Err(error) = vfs.drafts().end() {
         log::error!(

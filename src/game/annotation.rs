@@ -156,9 +156,9 @@ pub struct Arrow {
 pub struct TimeSpent {
     /// Whole hours.
     pub hours: u8,
-    /// Minutes, 0 to 59 in sound records.
+    /// Minutes, 0 to 59 in intact records.
     pub minutes: u8,
-    /// Seconds, 0 to 59 in sound records.
+    /// Seconds, 0 to 59 in intact records.
     pub seconds: u8,
     /// 0, or 30 on the first moves of some games; meaning unknown.
     pub extra: u8,

@@ -46,10 +46,10 @@ const TITLE_BYTES: usize = 38;
 /// Games of fewer half-moves are told apart by event and round too.
 const SHORT_PLIES: usize = 20;
 
-/// What follows a key of a game that was imported, and is in no base yet.
+/// Bit of a key that marks a game that was imported and is in no base yet.
 const IMPORTED: u64 = 1 << 63;
 
-/// What tells a game from others, see [`Known::has`].
+/// Digests that identify a game, see [`Known::has`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     /// Digest of what a record says too.

@@ -66,9 +66,9 @@ enum Format {
     Foreign(&'static str),
 }
 
-/// Gives each text in a file to `take`: the file itself, or every member of a
-/// zip archive whose name ends in `.pgn`, or `.pgn.gz` and the like, in order. `name` is that of the
-/// file.
+/// Passes each text in a file to `take`: the file itself, or in order each
+/// member of a zip archive whose name ends in `.pgn`, `.pgn.gz` or the like.
+/// `name` is the name of the file.
 ///
 /// # Errors
 ///
@@ -266,7 +266,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// What could not be read, for whom comes to it.
+/// A reader that returns one error, then the end.
 struct Failed(Option<io::Error>);
 
 impl Read for Failed {

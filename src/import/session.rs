@@ -84,7 +84,7 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Who is told of an import.
+/// Observer of an import.
 pub trait Watch {
     /// Takes note of a game that was appended.
     fn appended(&mut self, appended: &Appended);
@@ -106,8 +106,7 @@ pub trait Watch {
     fn more_of_bad(&mut self, text: BadText<'_>) -> Result<(), Stop>;
 }
 
-/// What of a text was understood in another way than it is written: the
-/// place where that is so first, and a line that says it.
+/// A liberty taken in reading a text, with the place of its first use.
 #[derive(Debug)]
 pub struct Understood {
     /// Line, from 1.
@@ -118,7 +117,7 @@ pub struct Understood {
     pub what: String,
 }
 
-/// Counts games, with the first place.
+/// A count of games, with the place of the first one.
 #[derive(Debug, Default)]
 struct Counted {
     games: usize,
@@ -126,7 +125,7 @@ struct Counted {
     column: usize,
     /// What stands there.
     shown: Option<String>,
-    /// Which thing was counted last.
+    /// The last thing that was counted.
     last: (usize, usize),
 }
 
@@ -445,8 +444,8 @@ impl Reading<'_, '_> {
         self.watch.bad(bad, BadText { bytes, has_more })
     }
 
-    /// Under which kind a liberty is told: a hostile text must not have any
-    /// number of variants named.
+    /// Returns the kind under which a liberty is reported. The number of kinds
+    /// is limited, because a hostile text can name any number of variants.
     fn kind(&self, liberty: Liberty) -> Liberty {
         const MOST_KINDS: usize = 100;
         let is_known = self.liberties.contains_key(&liberty);
@@ -468,9 +467,9 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Gives a bad game away, in UTF-8: what page it is in is told from all of
-    /// the text, not from what is bad of it. Of one that is too long, or in a page
-    /// that is not known, the bytes stay as they are.
+    /// Passes on a bad game as UTF-8. Its code page is detected from the whole
+    /// text, not from the bad part. A game that is too long, or whose code page
+    /// is unknown, keeps its bytes.
     fn bad(&mut self, section: &Section, bad: BadGame, bytes: &[u8]) -> Result<(), Stop> {
         if section.part != Part::Whole {
             let has_more = true;
@@ -563,8 +562,8 @@ impl Reading<'_, '_> {
     }
 }
 
-/// What is told of text that is no game, a line a place; of all behind the first
-/// ones together.
+/// Returns one line for each of the first places with text that is no game, and
+/// one line for all others.
 fn told_skipped(first: &[Skipped], more: usize) -> Vec<Understood> {
     let understood = |line, what| Understood {
         line,
@@ -589,7 +588,7 @@ fn told_skipped(first: &[Skipped], more: usize) -> Vec<Understood> {
     each.chain(others).collect()
 }
 
-/// What is told of names that are not stored as they are, a line a kind.
+/// Returns one line for each kind of names that are stored differently.
 pub fn cut_names(names: &[Unfit]) -> Vec<String> {
     let mut kinds: BTreeMap<&'static str, (usize, &Unfit)> = BTreeMap::new();
     for unfit in names {
@@ -601,7 +600,7 @@ pub fn cut_names(names: &[Unfit]) -> Vec<String> {
     kinds.map(line).collect()
 }
 
-/// What is told of names of one kind; this is the first.
+/// Returns the line for names of one kind; `first` is the first of them.
 fn not_stored_whole(first: &Unfit) -> String {
     let Unfit {
         field,

@@ -9,7 +9,7 @@
 //! | `opening.rs` | the moves that the games of an opening have |
 //! | [`site`] | all pages as a folder |
 //!
-//! Who shows them says what their files are called ([`Files`]).
+//! The caller provides the file names ([`Files`]).
 
 mod game;
 mod group;

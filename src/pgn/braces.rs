@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The braces of one game, matched. Takes a bit for each byte of its text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Braces {
-    /// What was looked at of the text.
+    /// Range of the text that was scanned.
     start: usize,
     end: usize,
     /// The bytes from `start` on that are a `{` which a `}` matches, a bit

@@ -219,7 +219,7 @@ fn disarmed(text: &str, place: Place) -> String {
     shown
 }
 
-/// What a NAG for which a ply has no place is in its text.
+/// Returns the command for a NAG that has no place of its own in a ply.
 pub(super) fn spelled_nag(nag: u8) -> String {
     format!("[%cbnag {nag}]")
 }

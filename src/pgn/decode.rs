@@ -31,7 +31,7 @@ pub(super) const MAX_BYTES: usize = 16 << 20;
 /// How deep variations may nest.
 const MAX_DEPTH: usize = 1024;
 
-/// What [`decode`] expects behind a game; that this is missing tells a text of
+/// What [`decode`] expects after a game. This error means that the text has
 /// several games.
 pub const END_OF_ONE_GAME: &str = "the end of the text after one game";
 
@@ -45,13 +45,12 @@ const MOVE_OR_RESULT: &str = "a move, a comment or the result";
 ///
 /// # Errors
 ///
-/// The first thing in the text that PGN has no place for, with line and
-/// column: an unknown word, an illegal or ambiguous move, a comment, variation
-/// or tag pair without end, a result that contradicts the Result tag or is
-/// missing, a byte that is no UTF-8, a FEN that is no position, a date that is none, a number that does
-/// not fit, a second tag of those that say who played whom, where and when, a
-/// second game, no game at all, more than 16 MiB, [`MAX_PLIES`] moves or
-/// [`MAX_REMARKS`] remarks.
+/// The first defect in the text, with line and column: an unknown word, an
+/// illegal or ambiguous move, a comment, variation or tag pair without end, a
+/// missing result or one that contradicts the Result tag, invalid UTF-8, an
+/// invalid FEN or date, a number out of range, a repeated tag of those for
+/// players, place and time, a second game, no game, or more than 16 MiB,
+/// [`MAX_PLIES`] moves or [`MAX_REMARKS`] remarks.
 pub fn decode(text: &[u8]) -> Result<Game, Error> {
     decode_telling(text).map(|(game, _)| game)
 }
@@ -628,7 +627,8 @@ impl<'t> MoveText<'_, 't> {
         self.numbers.again().unwrap_or(self.line.at())
     }
 
-    /// What a word that is no move says where that is understood.
+    /// Reads a word that is no move. Returns `None` if it is not accepted,
+    /// otherwise the result if it is one.
     #[cold]
     fn other_word(
         &mut self,

@@ -30,7 +30,7 @@ pub(super) use self::words::{
     loose_result, nag_of, unequal_result, with_plain_signs,
 };
 
-/// What of a game was understood in another way than strict PGN has it.
+/// A deviation from strict PGN that was accepted in a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Liberty {
     /// The moves end without a result.
@@ -81,7 +81,7 @@ pub enum Liberty {
     NagOrder,
     /// A command of ours that says nothing; strict PGN too.
     Misread,
-    /// What an export says of damage.
+    /// The comments of an export about damage.
     Damage,
     /// A result twice.
     ResultTwice,
@@ -286,17 +286,17 @@ pub(super) struct Leniency {
     pub(super) here: Place,
     /// Whether `+-` or its like was taken for a forfeit in the tags.
     pub(super) has_forfeit_in_words: bool,
-    /// What `1/2-0` was.
+    /// The result that `1/2-0` was read as.
     pub(super) unequal: Option<&'static str>,
     /// The game before this one, if tags need not part them.
     pub(super) follows: Option<Follows>,
-    /// Whether moves that are written again are read once.
+    /// Whether moves that are written twice are read once.
     pub(super) reads_repeats: bool,
-    /// What there was of numbers.
+    /// Statistics of the move numbers.
     pub(super) counted: Counted,
 }
 
-/// What of a game is in small letters: `nf3`, `bb5`.
+/// Piece letters in lower case: `nf3`, `bb5`.
 #[derive(Clone, Copy, Debug, Default)]
 struct SmallPieces {
     has_pieces: bool,
@@ -335,8 +335,8 @@ impl Taken {
     }
 }
 
-/// What is known of other languages than the one that a game is read in, a bit
-/// for each of [`LANGUAGES`].
+/// Which other languages fit the moves so far, one bit for each of
+/// [`LANGUAGES`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Others {
     /// In them all moves so far are the same.
@@ -388,8 +388,8 @@ impl Leniency {
         self.taken.0.retain(|(taken, _)| *taken != liberty);
     }
 
-    /// What a word says of a move that is to be played in a position, with the
-    /// NAG that is glued to it; `None` if it is no move.
+    /// Parses a word as a move in a position, with a NAG attached to it.
+    /// Returns `None` if it is no move.
     pub(super) fn notation(
         &mut self,
         word: &[u8],
@@ -727,7 +727,7 @@ fn read_once<'t>(begin: &Lexer<'t>, reading: Reading, reads_repeats: bool) -> Re
     }
 }
 
-/// What a game that is no chess says of itself.
+/// Returns the error for a game of another variant than chess, by its tags.
 fn variant_error(lexer: Lexer<'_>) -> Option<Error> {
     let mut lexer = lexer.freely();
     let pair = variant_tag(&mut lexer)?;
@@ -763,8 +763,8 @@ pub(super) fn is_chess(variant: &str) -> bool {
     CHESS.contains(&variant.as_str()) || super::tags::is_chess960(&variant)
 }
 
-/// The players of the game that begins at `text`, as `White - Black`, if it
-/// says so.
+/// Returns the players of the game that begins at `text`, as `White – Black`;
+/// `None` if it names none.
 pub(super) fn players_of(text: &[u8], page: Page) -> Option<String> {
     let lexer = Lexer::from_line(text, Place::START.line).in_page(page);
     let mut lexer = lexer.freely();

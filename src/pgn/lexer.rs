@@ -95,7 +95,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// What was of another form.
+    /// Returns and clears the liberties that were taken.
     pub(super) fn taken(&mut self) -> Taken {
         std::mem::take(&mut self.taken)
     }
@@ -153,7 +153,7 @@ impl<'t> Lexer<'t> {
     ///
     /// # Errors
     ///
-    /// What is no token.
+    /// If the text is no token.
     pub(super) fn next(&mut self) -> Result<(Place, Token<'t>), Error> {
         self.skip_blanks();
         let place = self.here;

@@ -28,7 +28,7 @@ pub(super) struct MoveNumber {
     pub(super) dots: usize,
 }
 
-/// What numbers prove to be wrong with the moves.
+/// A defect in the moves that move numbers prove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Disproof {
     pub(super) place: Place,
@@ -43,9 +43,9 @@ type HalfMove = i64;
 /// How one line is numbered.
 #[derive(Clone, Copy, Debug)]
 struct LineNumbers {
-    /// What is played next.
+    /// The next half-move.
     next: HalfMove,
-    /// By how much the numbers are higher.
+    /// Offset of the written numbers.
     shift: HalfMove,
     /// Whether there was one.
     has_begun: bool,
@@ -54,7 +54,7 @@ struct LineNumbers {
     doubt: Option<Doubt>,
 }
 
-/// A number that does not fit; what it means, the next one tells.
+/// A number that does not fit. The next number decides what it means.
 #[derive(Clone, Copy, Debug)]
 struct Doubt {
     place: Place,
@@ -79,7 +79,7 @@ pub(super) struct Numbers {
     first: HalfMove,
     line: LineNumbers,
     outer: Vec<LineNumbers>,
-    /// What was read since the last move.
+    /// Number since the last move, with its place.
     read: Option<(Place, MoveNumber)>,
     /// The moves of the main line.
     played: Vec<(Notation, PlyId)>,
@@ -91,7 +91,7 @@ pub(super) struct Numbers {
     pub(super) counted: Counted,
 }
 
-/// What there was of numbers in a game.
+/// Statistics of the move numbers of a game.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
     /// Where one did not fit first.
@@ -246,7 +246,7 @@ impl Numbers {
     ///
     /// # Errors
     ///
-    /// What it proves together with the one before it.
+    /// The defect that this number and the one before it prove.
     pub(super) fn check(&mut self, notation: Notation) -> Result<(), Disproof> {
         let read = self.read.take();
         self.line.has_one_dot = read.is_some_and(|(_, written)| written.dots == 1);

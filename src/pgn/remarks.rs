@@ -32,7 +32,7 @@ use super::place::Place;
 use super::told::{Names, Style};
 use crate::game::{Annotation, Annotations, MAX_REMARKS, PlyId, Text, nag_places, nags_in_order};
 
-/// What a comment is about.
+/// The subject of a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// The game: the comment stands before the first move.
@@ -77,7 +77,7 @@ impl Rank {
 /// The remarks of one game as they are read.
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
-    /// What texts are that do not say so.
+    /// Language and lead of texts that do not name theirs.
     pub(super) style: Style,
     /// The moves that texts in front of them are about.
     pub(super) names: Names,
@@ -115,7 +115,7 @@ pub(super) fn has_text(comment: &str) -> bool {
     !read.texts.is_empty()
 }
 
-/// What a comment begins with that stands before the next move.
+/// Command at the start of a comment on the next move.
 const FLAG: &str = "[%cbpre";
 
 /// A comment without what an export says of damage: what could not be read of

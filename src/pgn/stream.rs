@@ -45,8 +45,8 @@ const LONG_BYTES: usize = 1 << 20;
 /// No more of a text is shown in a message.
 const MOST_SHOWN: usize = 1 << 10;
 
-/// What a line begins with that says of a bad game from where it is: where a
-/// file of them comes apart, whatever the games are.
+/// Start of a line that gives the source of a bad game. Files of bad games are
+/// always split there.
 pub const BAD_GAME: &str = "% bad game, ";
 
 /// A part of a text that a game begins.
@@ -56,9 +56,9 @@ pub struct Section {
     pub line: usize,
     /// The bytes, line ends as they were.
     pub text: Vec<u8>,
-    /// What of a game it is.
+    /// Which part of a game it is.
     pub part: Part,
-    /// In which page it is; `None` if all of it is UTF-8, or nobody has looked.
+    /// Code page of the text; `None` if it is UTF-8, or if it was not detected.
     pub page: Option<InPage>,
 }
 
@@ -76,11 +76,12 @@ pub struct InPage {
 /// How sure the page of a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Somebody said so.
+    /// The user chose the code page.
     Given,
-    /// All other pages make far less of the text.
+    /// The text is far less plausible in all other code pages.
     Certain,
-    /// What is no letter of it tells that the text is in another one.
+    /// Not certain: an unexpected sign inside a word shows that the text has
+    /// another code page.
     Guessed,
 }
 
@@ -114,7 +115,7 @@ impl Spot {
     }
 }
 
-/// What a section is of a game.
+/// Which part of a game a section holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All of one game or more.
@@ -279,7 +280,7 @@ pub struct Sections<R> {
     is_over: bool,
 }
 
-/// What was seen last of a game that is too long.
+/// Progress through a game that is too long.
 #[derive(Clone, Copy, Debug, Default)]
 struct Long {
     /// Whether a line begins with what is read next.
@@ -309,7 +310,8 @@ enum Begins {
 }
 
 impl Perhaps {
-    /// What the next line says of it, where the game before it is in a state.
+    /// Returns what the next line shows: the game begins, may begin, or does
+    /// not. `before` is the state of the game before it.
     fn goes_on(self, line: &[u8], before: &State) -> Begins {
         let begin = line_begin(line);
         let is_tag = begins_tag_pair(begin);
@@ -328,7 +330,7 @@ impl Perhaps {
     }
 }
 
-/// What was read of a text.
+/// Result of reading from a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Read {
     Line,
@@ -337,7 +339,7 @@ enum Read {
     Nothing,
 }
 
-/// What was seen of a section.
+/// State of the scan of a section.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct State {
@@ -922,7 +924,7 @@ fn lacks_bracket(line: &[u8]) -> bool {
     line.ends_with(b"\"]") && begins_tag_pair(&[b"[", line].concat())
 }
 
-/// What of a line follows its tag pairs, which may be broken.
+/// Returns what follows the tag pairs of a line, which may be broken.
 fn after_tag_pairs(line: &[u8]) -> &[u8] {
     let last = || Some(line.iter().rposition(|&byte| byte == b']')? + 1);
     let end = tag_pairs_len(line).filter(|len| *len > 0).or_else(last);

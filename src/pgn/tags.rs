@@ -54,8 +54,7 @@ pub(super) fn give<S: TagSink>(game: &Game, told: &Told, sink: &mut S) {
     }
 }
 
-/// What the name of a tag begins with whose plain name is that of a header,
-/// where it would be read as the header.
+/// Prefix for the name of a tag that would otherwise be read as a header.
 const OTHER: &str = "CbhOther";
 
 /// The round as it was written, as long as the headers have what can be told
@@ -277,7 +276,7 @@ impl<S: TagSink> Tags<'_, S> {
         self.name_parts("CbhBlack", &headers.black);
     }
 
-    /// What is said of all remarks together.
+    /// Writes the settings for all remarks.
     fn remarks(&mut self, told: &Told) {
         if told.style.language != Nation::NONE {
             self.text("CbhLang", &language_name(told.style.language));

@@ -1,5 +1,5 @@
-//! What is said of the remarks of a game once, in tags, so that no command
-//! stands in each of them.
+//! Tags that hold settings for all remarks of a game, so that the remarks need
+//! no commands.
 //!
 //! | tag | says |
 //! |---|---|
@@ -31,7 +31,7 @@ pub(super) struct Style {
     pub(super) lead: u8,
 }
 
-/// What the tags of a game say of its remarks.
+/// Settings for all remarks of a game, in tags.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) style: Style,
@@ -42,7 +42,7 @@ pub(super) struct Told {
     /// Exact forms of questions that tags tell, and the values of these.
     pub(super) exact: Exact,
     pub(super) forms: Vec<String>,
-    /// Whether nothing is told: no private tag nor command is written.
+    /// Whether no private tags and commands are written at all.
     pub(super) is_clean: bool,
 }
 

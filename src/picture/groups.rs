@@ -21,9 +21,9 @@ const END: usize = 30_000;
 pub struct GroupPage<'g> {
     /// Tells names.
     pub names: &'g dyn Names,
-    /// The name of the group, and the last part of the addresses of its pages.
+    /// Name of the group.
     pub title: &'g str,
-    /// See above.
+    /// Last part of the addresses of its pages.
     pub file: &'g str,
     /// The games of this piece.
     pub rows: &'g [Row],
@@ -31,9 +31,9 @@ pub struct GroupPage<'g> {
     pub common: Option<Common>,
     /// How many games there are in all pieces.
     pub all: usize,
-    /// How many pieces there are,
+    /// Number of pieces.
     pub pieces: usize,
-    /// and which one this is, from 1.
+    /// Number of this piece, from 1.
     pub piece: usize,
 }
 
@@ -44,11 +44,11 @@ pub struct Event {
     pub kind: EventKind,
     /// What else is known, in words.
     pub facts: Vec<String>,
-    /// Its games,
+    /// Its games.
     pub entries: Vec<Entry>,
-    /// and how many cannot be read;
+    /// Number of games that cannot be read.
     pub unreadable: u64,
-    /// or whether there are too many for standings.
+    /// Whether there are too many games for standings.
     pub is_too_large: bool,
 }
 

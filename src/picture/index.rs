@@ -23,9 +23,9 @@ pub struct Overview {
     pub openings: BTreeMap<String, u64>,
     /// Games.
     pub games: u64,
-    /// The players and events with most games: numbers, and how many games.
+    /// Players with most games: number, and count of games.
     pub players: Vec<(u32, u64)>,
-    /// See above.
+    /// Tournaments with most games: number, and count of games.
     pub tournaments: Vec<(u32, u64)>,
     /// The latest games.
     pub latest: Vec<Entry>,

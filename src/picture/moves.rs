@@ -65,7 +65,7 @@ pub(super) struct Written {
     pub(super) left_out: usize,
 }
 
-/// What is still to be written.
+/// A pending step of writing.
 #[derive(Debug)]
 enum Step {
     /// A ply, with the alternatives to it, and what follows.

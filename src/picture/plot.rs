@@ -15,7 +15,7 @@ const MOST_POINTS: usize = 1500;
 /// Bars that have their numbers above them, and room for so many.
 const FEW_BARS: usize = 8;
 
-/// What a plot shows of one ply: its number, value from −1 to 1, and words.
+/// A point of a plot: number of the ply, value from −1 to 1, and label.
 struct Point {
     ply: usize,
     value: f64,

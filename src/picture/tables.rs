@@ -59,7 +59,7 @@ pub enum Common {
     Opening,
 }
 
-/// Of which kind something with a name is.
+/// Kind of a named entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A player.

@@ -123,7 +123,7 @@ struct PreparedTerm {
     told: Option<Arc<ToldGames>>,
 }
 
-/// What an index has told of a term.
+/// Answer of an index to a term.
 #[derive(Debug)]
 struct ToldGames {
     fitting: GameSet,

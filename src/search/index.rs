@@ -44,14 +44,14 @@ pub struct Index {
     later: Arc<Part>,
 }
 
-/// What was there when the index was made.
+/// Base of the index: in memory, or a file.
 #[derive(Clone, Debug)]
 enum First {
     Memory(Arc<Part>),
     File(Arc<Segment>),
 }
 
-/// What some games have of a position.
+/// Moves and games of some games in a position.
 #[derive(Clone, Debug, Default)]
 pub struct Reached {
     /// The moves, with their numbers.
@@ -167,8 +167,8 @@ impl Index {
         }
     }
 
-    /// What masks say of conditions of moments in main lines, of which one must be
-    /// met; `None` if nothing.
+    /// Asks the masks which games can meet one of these conditions on moments
+    /// of main lines. Returns `None` if there are no masks.
     ///
     /// # Errors
     ///
@@ -248,7 +248,8 @@ impl Index {
         }))
     }
 
-    /// What games played in a position: those that are not deleted, or these.
+    /// Returns the moves that games played in a position: all games but the
+    /// deleted ones, or `these`.
     ///
     /// # Errors
     ///
@@ -305,7 +306,7 @@ impl Index {
     }
 }
 
-/// A question to an index.
+/// A query of an index.
 struct Asking<'a> {
     index: &'a Index,
     source: &'a dyn Source,
@@ -314,7 +315,7 @@ struct Asking<'a> {
     reader: Option<Box<dyn Reader + 'a>>,
     /// Where the segment is read, and where its facts.
     cursors: Option<(&'a Segment, Cursor<'a>, Cursor<'a>)>,
-    /// What positions have in the segment.
+    /// Entries of positions in the segment.
     found: HashMap<(u64, usize), Arc<Found>>,
 }
 
@@ -464,8 +465,8 @@ impl<'a> Asking<'a> {
         Ok(())
     }
 
-    /// What a game played in a position, if it reaches it: in its main line, or, in
-    /// the table of variations, in these and not in its main line.
+    /// Returns the move that a game played in a position, if it reaches it: in
+    /// its main line or, in the table of variations, only in a variation.
     fn next_at(
         &mut self,
         game: u32,
@@ -519,8 +520,8 @@ impl<'a> Asking<'a> {
         Ok(true)
     }
 
-    /// What the games of the segment that are as they were amount to in a
-    /// position, if that is kept ready: of all, and by moves.
+    /// Returns the stored statistics of a position, of all moves and by move,
+    /// over the unchanged games of the segment; `None` if they are not stored.
     fn totals(&mut self, position: &Position) -> io::Result<Option<(Vec<Totals>, Arc<Found>)>> {
         if self.these.is_some() || self.cursors.is_none() {
             return Ok(None);

@@ -61,7 +61,7 @@ pub enum Field {
     Player(Side),
     /// Title of the event.
     Event,
-    /// Moment of the event.
+    /// Place of the event.
     Site,
     /// The annotator.
     Annotator,

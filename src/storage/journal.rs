@@ -48,7 +48,6 @@
 //! elsewhere. Each file must have its old length or one that a step leaves, and
 //! each changed byte its old or a new value. A journal is ignored unless its
 //! owner is the present user, root or the owner of the base.
-//! owner of the base.
 
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};

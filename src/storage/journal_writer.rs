@@ -111,8 +111,7 @@ impl JournalWriter {
         self.file.clone().ok_or(Error::ReadOnly)
     }
 
-    /// As [`file`](JournalWriter::file), for appending. The journal must still have
-    /// its name.
+    /// Checks that the journal is open for appending and still has its name.
     ///
     /// # Errors
     ///

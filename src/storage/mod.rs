@@ -69,7 +69,8 @@ use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
 
-/// The mark of what came before, and these bytes: another one if they are others.
+/// Returns the mark `before` extended by these bytes. It changes if they
+/// change.
 pub(crate) fn marked(before: u64, bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64_with_seed(bytes, before)
 }

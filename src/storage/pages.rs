@@ -232,11 +232,11 @@ fn cut_short(error: io::Error) -> io::Error {
 pub struct Cursor<'p> {
     pages: &'p Pages,
     page: Vec<u8>,
-    /// Number of the page that was read, 0 if none was,
+    /// Number of the page in memory; 0 if none is.
     number: u64,
-    /// and of the one where the next byte is,
+    /// Number of the page with the next byte.
     wanted: u64,
-    /// in this place.
+    /// Offset of the next byte in that page.
     at: usize,
 }
 

@@ -23,7 +23,7 @@ use crate::storage::append_varint;
 /// Level of the compression.
 pub(super) const LEVEL: i32 = 1;
 
-/// What is told of the values of a column.
+/// Statistics, page index and Bloom filter of a column.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) statistics: Option<Statistics>,

@@ -56,7 +56,7 @@ enum Reading {
     Longs(ColumnReaderImpl<Int64Type>, Format, Vec<i64>),
 }
 
-/// What a number stands for.
+/// Meaning of the integers of a column.
 #[derive(Clone, Copy, Debug)]
 enum Format {
     Number,
@@ -161,7 +161,8 @@ fn read<T: DataType>(
     Ok(rows)
 }
 
-/// What the numbers of a column stand for; `None` for types that are no tag.
+/// Returns the meaning of the numbers of a column; `None` for types that are no
+/// tag.
 fn format_of(column: &ColumnDescPtr) -> Option<Format> {
     if let Some(LogicalType::Timestamp(time)) = column.logical_type_ref() {
         let second = match time.unit {

@@ -81,7 +81,7 @@ columns! {
     Movetext "movetext" LongText "moves with variations and remarks as in PGN";
 }
 
-/// What a column says.
+/// Content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Number,
@@ -294,7 +294,7 @@ impl TagSink for Tags {
     }
 }
 
-/// What is known of a game.
+/// Data of a game, for its row.
 struct GameFacts<'a> {
     rows: &'a Rows,
     listed: Listed,

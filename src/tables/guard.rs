@@ -1,5 +1,5 @@
-//! What a damaged or hostile file may claim: a page of a few kilobytes can unpack to
-//! two gigabytes, and a list may have more values than memory.
+//! Limits for damaged or hostile files: a page of a few kilobytes can unpack to
+//! 2 GB, and a list can have more values than fit into memory.
 
 use std::fs::File;
 use std::io::BufReader;

@@ -294,7 +294,7 @@ struct Columns {
     leaves: Vec<(Role, usize)>,
 }
 
-/// What a column says.
+/// Content of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Role {
     /// The tag with this name.
@@ -327,7 +327,7 @@ impl Columns {
     }
 }
 
-/// What the column with this path says; `None` if it is not read.
+/// Returns the content of the column with this path; `None` if it is not read.
 fn role_of(path: &[String], repetition: i16) -> Option<Role> {
     let (first, last) = (path.first()?, path.last()?);
     let lower = first.to_ascii_lowercase();

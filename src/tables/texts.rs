@@ -28,7 +28,7 @@ const PAGE_BYTES: usize = 1 << 20;
 /// Statistics have so many bytes of a text.
 const TOLD_BYTES: usize = 64;
 
-/// How often a Bloom filter says of a text that it may be there which is not.
+/// False-positive rate of a Bloom filter.
 const FALSE_HITS: f64 = 0.05;
 
 /// Texts, each once.

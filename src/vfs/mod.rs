@@ -1,9 +1,8 @@
 //! The filesystem, without the kernel.
 //!
-//! [`Vfs`] answers what a kernel asks of a filesystem (look up a name, say
-//! what a number stands for, list, read) for a [`Volume`], which knows what
-//! is shown. Between the two lie the texts and lengths that were worked out
-//! once and are wanted again.
+//! [`Vfs`] answers the requests of a kernel (lookup, attributes, listing, read)
+//! for a [`Volume`], which knows what is shown. Between the two are caches of
+//! texts and of their lengths.
 //!
 //! ```text
 //!   Vfs ── work beside the requests (background)
@@ -14,10 +13,11 @@
 //!            └─ Volume ── DatabaseVolume, BookVolume
 //! ```
 //!
-//! Words: a **node** is what a number ([`Ino`]) stands for; a **rendered**
-//! file is one whose text is made when it is asked for; a **mark** tells its
-//! text from others; a **cookie** is a place in a listing; a **snapshot** is
-//! what is worked out from one state of a base.
+//! Terms: a **node** is a file, directory or link with its inode number
+//! ([`Ino`]); a **rendered** file is one whose text is generated when it is
+//! read; a **mark** is a digest of such a text; a **cookie** is a position in a
+//! listing; a **snapshot** is one state of a base, with everything computed
+//! from it.
 //!
 //! Everything takes `&self` and is called by many threads at once. No lock is
 //! held while a text is rendered to be read. Nothing in this room starts a thread (the
@@ -154,8 +154,8 @@ impl Vfs {
         Ok(Vfs::of(Mounted::Many(Box::new(folder)), shared, options))
     }
 
-    /// Lets it be known how it is mounted, for `.cbfs/status`; the first time
-    /// counts.
+    /// Records how the filesystem is mounted, for `.cbfs/status`. Only the
+    /// first call counts.
     pub fn set_mounting(&self, mounting: Mounting) {
         self.mount.shared.mounting.get_or_init(|| mounting);
     }
@@ -184,8 +184,9 @@ impl Vfs {
         slots.iter().filter_map(|slot| slot.opened()).collect()
     }
 
-    /// Looks whether what is mounted has changed, and if so shows what it is
-    /// now. To be called again and again; costs little if nothing changed.
+    /// Checks whether what is mounted has changed, and shows the new state.
+    /// Call it periodically; it costs little if nothing changed. Returns what
+    /// the kernel must invalidate.
     pub fn refresh(&self) -> Changes {
         let mut directories = match &self.mount.mounted {
             Mounted::One(_) => Vec::new(),
@@ -209,7 +210,7 @@ impl Vfs {
         Changes { directories, names }
     }
 
-    /// What `name` in `directory` stands for.
+    /// Looks up `name` in `directory`.
     ///
     /// # Errors
     ///
@@ -226,8 +227,8 @@ impl Vfs {
         })
     }
 
-    /// As [`Vfs::lookup`], but leaves a length open that takes long to find
-    /// out: meanwhile the kernel lets nobody list that directory.
+    /// As [`Vfs::lookup`], but leaves out a length that is slow to compute: the
+    /// kernel blocks listings of the directory meanwhile.
     ///
     /// # Errors
     ///
@@ -243,7 +244,7 @@ impl Vfs {
         self.drafts.lookup(directory, name)
     }
 
-    /// What `stat` says.
+    /// Returns the attributes of an inode.
     ///
     /// # Errors
     ///
@@ -252,10 +253,10 @@ impl Vfs {
         self.drafts.attr(ino)
     }
 
-    /// What has to be worked out before `name` can be looked up in this
-    /// directory, or without a name, before it can be listed, or attributes and
-    /// text of this file be told. It takes so long that a thread which others
-    /// wait for should not do it; `None` if there is nothing of that kind.
+    /// Returns the slow work that a request needs first: a lookup of `name` in
+    /// this directory or, without a name, its listing, or the attributes and
+    /// text of this file. Do that work in a thread that no other request waits
+    /// for. Returns `None` if the request is fast.
     pub fn long_work(&self, ino: Ino, name: Option<&[u8]>) -> Option<Ino> {
         let Place::Volume(slot, inner) = self.mount.place(ino).ok()? else {
             return None;
@@ -286,7 +287,7 @@ impl Vfs {
         self.list_entries(directory, after, false, &mut |entry, _| listing(entry))
     }
 
-    /// As [`Vfs::list`], with what `stat` says of each entry.
+    /// As [`Vfs::list`], with the attributes of each entry.
     ///
     /// # Errors
     ///
@@ -399,7 +400,7 @@ impl Vfs {
         }
     }
 
-    /// Where a symbolic link points.
+    /// Returns the target of a symbolic link.
     ///
     /// # Errors
     ///
@@ -411,15 +412,14 @@ impl Vfs {
         }
     }
 
-    /// Notes that the kernel, which was told of `ino` by look-ups and listings
-    /// with attributes, has forgotten so many of these.
+    /// Subtracts lookups of `ino` that the kernel has forgotten.
     pub fn forget(&self, ino: Ino, lookups: u64) {
         if let Ok(Place::Volume(slot, inner)) = self.mount.place(ino) {
             slot.forget(inner, lookups);
         }
     }
 
-    /// How large the whole is.
+    /// Returns the total size, for `df`.
     pub fn statistics(&self) -> Statistics {
         match &self.mount.mounted {
             Mounted::One(slot) => slot.snapshot().volume.statistics(),
@@ -427,8 +427,8 @@ impl Vfs {
         }
     }
 
-    /// Bytes that the disk has free on which the base lies, or the directory of
-    /// bases.
+    /// Returns the free bytes of the disk with the base, or with the directory
+    /// of bases.
     pub fn free_bytes(&self) -> u64 {
         let free_at = |path: &Path| {
             let places = [Some(path), path.parent()];
@@ -448,7 +448,7 @@ impl Vfs {
     }
 }
 
-/// Lists one directory; whether there was room.
+/// Lists one directory entry. Returns whether there was room.
 fn list_directory(
     name: &str,
     cookie: u64,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::{Edit, Error, Ino, Refusal, Saved, Source, Vfs};
 use crate::fs::mount::whole::Place;
 
-/// So long after a save it survives a power cut, at the latest.
+/// Maximum time until a save is durable.
 const SYNCED_AFTER: Duration = Duration::from_secs(3);
 
 impl Vfs {
@@ -44,8 +44,8 @@ impl Vfs {
         }
     }
 
-    /// Lets go of all bases: what was saved survives a power cut then, and
-    /// others may change them. Nothing can be saved any more.
+    /// Syncs and releases all bases, so that other processes can change them.
+    /// Later saves fail.
     pub fn close(&self) {
         for slot in self.mount.slots() {
             if let Some(Err(why)) = slot.source().map(Source::close) {

@@ -1,5 +1,5 @@
-//! What the threads beside the requests do: read ahead, and find out lengths
-//! and keep them for the next mount.
+//! Work of the background threads: read-ahead, and computing lengths for this
+//! mount and the next.
 
 use std::io;
 use std::ops::Range;
@@ -15,11 +15,11 @@ use crate::vfs::{Ino, Vfs};
 /// base gets no older than that.
 const STRETCH: u64 = 256;
 
-/// Files done in haste when a mount begins: all of most bases, and of the
-/// largest no more than a twentieth of a second takes.
+/// Number of files that all threads measure when a mount begins: all files of
+/// most bases, and about 50 ms of work for the largest.
 const HASTE: u64 = 8192;
 
-/// Files that a thread takes on at once then.
+/// Number of files that a thread takes at a time then.
 const SHARE: u64 = 64;
 
 /// Length of a text where none is known, for guesses only.
@@ -76,9 +76,9 @@ impl Vfs {
         }
     }
 
-    /// Works out the lengths of the first files as fast as can be, and keeps
-    /// their texts as [`fill`](Vfs::fill) does. Any number of threads share
-    /// the work; all return when it is done.
+    /// Computes the lengths of the first files with all threads that call this,
+    /// and caches their texts as [`fill`](Vfs::fill) does. All calls return
+    /// when the work is done.
     pub fn hasten(&self) {
         for snapshot in self.snapshots() {
             self.hasten_snapshot(&snapshot);
@@ -149,15 +149,15 @@ impl Vfs {
         }
     }
 
-    /// What is shown of this snapshot now: itself, or what saves made of it.
+    /// Returns the present snapshot, if only saves lie between it and this one.
     fn latest_of(&self, snapshot: &Snapshot) -> Option<Arc<Snapshot>> {
         let mut snapshots = self.snapshots().into_iter();
         snapshots.find(|current| current.is_of_line(snapshot))
     }
 
-    /// Goes through `numbers`, keeping texts while the cache holds fewer than
-    /// `comfortable` bytes; true if some were left out, because a reader was
-    /// at the same place and does them itself, or something was saved.
+    /// Prepares `numbers`, and caches texts while the cache has fewer than
+    /// `comfortable` bytes. Returns whether some were left out: a reader at the
+    /// same position renders them, or a save happened.
     fn fill_once(
         &self,
         snapshot: &Snapshot,
@@ -197,8 +197,8 @@ impl Vfs {
         is_incomplete && self.latest_of(snapshot).is_some()
     }
 
-    /// How many bytes of texts may be kept unasked: some part of the cache, if
-    /// all will probably fit into it.
+    /// Returns how many bytes of texts may be cached before they are read;
+    /// `None` if all texts would probably not fit.
     fn comfortable(&self, snapshot: &Snapshot) -> Option<usize> {
         let comfortable = self.mount.shared.texts.capacity() / 4 * 3;
         let all = usize::try_from(snapshot.capacity() * USUAL_BYTES).ok()?;
@@ -218,8 +218,8 @@ impl Vfs {
 }
 
 impl Snapshot {
-    /// Renders one file ahead of its being asked for, if its length is not
-    /// known, or its text is wanted and not here. `number` is that of the
+    /// Renders one file ahead of a request, if its length is unknown, or its
+    /// text is wanted and not cached. `number` is the inode number in the
     /// mount.
     fn prepare(&self, number: Ino, wants_text: bool, renderer: &mut Renderer<'_>) {
         let ino = number.within_slot();

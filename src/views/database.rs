@@ -14,9 +14,9 @@
 //! are directories that list it: they are counted from its record and from
 //! which entities there are, without looking at other games.
 //!
-//! A directory that holds directories, other than `texts/` and, in a base of
-//! usual size, the root, has one link, which says that nobody counted: to count, all games would have
-//! to be looked at.
+//! A directory that holds directories has the link count 1, which means
+//! unknown, because counting would need a look at all games. Exceptions are
+//! `texts/` and, in a base of usual size, the root.
 
 mod change;
 mod descriptions;
@@ -87,13 +87,13 @@ pub struct DatabaseVolume {
     sections: pages::Sections,
     /// When something was last saved, if that was since it was opened.
     saved: Option<SystemTime>,
-    /// What changes it, if it may be changed,
+    /// Means to change the base; `None` if it is read-only.
     editing: Option<Editing>,
-    /// else why it may not, where that was told.
+    /// Why the base is read-only, if a reason was given.
     read_only_because: Option<String>,
 }
 
-/// What a base is changed by. It is that which is shown.
+/// The means to change the base that is shown.
 #[derive(Debug)]
 struct Editing {
     database: Arc<Database>,
@@ -259,7 +259,7 @@ impl DatabaseVolume {
         }
     }
 
-    /// What knows a directory; not asked for files, which belong to one too.
+    /// Returns the implementation of a directory. Do not call it for files.
     fn directory(&self, directory: Ino) -> Result<&'static dyn Directory, Error> {
         self.parent_of_row(directory)?;
         Ok(self.row(directory)?.view)
@@ -271,7 +271,8 @@ impl DatabaseVolume {
         row.ok_or(Error::NotFound)
     }
 
-    /// What is asked of a directory but is one of a game.
+    /// Returns [`Error::NotADirectory`], or the error of a number that does not
+    /// exist.
     fn not_a_directory<T>(&self, ino: Ino) -> Result<T, Error> {
         self.node(ino)?;
         Err(Error::NotADirectory)
@@ -304,7 +305,7 @@ impl DatabaseVolume {
         }
     }
 
-    /// When what is shown of a record became another.
+    /// Returns when what is shown of a record last changed.
     fn changed(&self, entry: &Entry) -> SystemTime {
         let stamp = entry.modified.unwrap_or_else(|| self.base.modified());
         let editing = self.editing.as_ref();
@@ -347,7 +348,7 @@ impl DatabaseVolume {
             .ok_or(Error::NotFound)
     }
 
-    /// What the header of a game says; `None` for what is no game.
+    /// Returns the header of a game; `None` if the file is no game.
     fn summary(&self, ino: Ino) -> Result<Option<Summary>, Error> {
         let Ok(id) = game_id(ino) else {
             return Ok(None);
@@ -373,7 +374,7 @@ impl DatabaseVolume {
         Ok(completeness(scratch.defects.is_empty()))
     }
 
-    /// What was read while something was saved may be of two states.
+    /// Returns an error if a save happened since: reads may mix two states.
     fn ensure_present(&self) -> Result<(), Error> {
         if self.base.is_over() {
             return Err(Error::Stale);

@@ -94,7 +94,8 @@ fn folder_of(address: &str) -> &str {
         .map_or(address, |(folder, _)| folder)
 }
 
-/// What follows `begin` in `address`, if that begins so, in any letter case.
+/// Returns what follows `begin` in `address`, ignoring letter case; `None` if
+/// the address does not begin with it.
 fn rest_after(address: &str, begin: &str) -> Option<String> {
     let same = |a: char, b: char| {
         let is_slash = |c: char| matches!(c, '\\' | '/');

@@ -34,7 +34,7 @@ pub(super) struct PgnFiles {
 /// What tells whether a file has changed.
 type State = (u64, Option<SystemTime>);
 
-/// Where every so manieth game of a file begins.
+/// Offsets of every `stride`-th game of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Places {
     stride: u64,

@@ -212,9 +212,10 @@ fn event(book: &dyn Book) -> &str {
 
 struct TreeWriter<'a> {
     book: &'a dyn Book,
-    /// What the walk began after.
+    /// Line after which the walk began.
     start: &'a Line,
-    /// What the game begins with: that, or a path of the walk after it.
+    /// Moves that the game begins with: `start`, or a path of the walk after
+    /// it.
     line: &'a Line,
     reached: &'a Reached,
     has_numbers: bool,

@@ -74,7 +74,7 @@ const SYMBOLS: u8 = 0x03;
 /// Bytes before the payload of a remark.
 const REMARK_HEAD_BYTES: usize = 6;
 
-/// What follows the game id in a record.
+/// Bytes after the game id in a record.
 const MARK: [u8; 4] = [0x01, 0x00, 0x0e, 0x0e];
 
 /// A larger record is damage: the largest seen has 45 KB.
@@ -103,7 +103,7 @@ pub(super) fn record_size(head: &[u8]) -> Result<usize, Malformed> {
 pub(super) struct StoredRemark<'a> {
     /// The ply, -1 for the game.
     pub(super) position: i32,
-    /// What the payload is.
+    /// Kind of the payload.
     pub(super) kind: u8,
     /// The remark itself.
     pub(super) payload: &'a [u8],

@@ -14,7 +14,7 @@ use crate::game::{
 /// Number of points for which the payload of a profile has room.
 pub(crate) const MOST_POINTS: usize = 16_380;
 
-/// What of a remark has no room in its payload.
+/// Returns which part of a remark does not fit into its payload.
 pub(super) fn fault_of(annotation: &Annotation, page: CodePage) -> Option<&'static str> {
     let is_long = |text: &str| page.encode(text).len() > usize::from(u8::MAX);
     match annotation {

@@ -1,7 +1,6 @@
-//! What the record of a game says of its content, beside the headers: which
-//! kinds of remarks there are and how many, medals, number of moves. All of it
-//! follows from the moves and remarks, and both who saves a game and who
-//! checks a base work it out here.
+//! Facts about the content of a game in its record, beside the headers: kinds
+//! and number of remarks, medals, number of moves. All of them are computed
+//! here from moves and remarks, both for saving a game and for checking a base.
 //!
 //! Flags (u32 at 39 of the record):
 //!
@@ -114,7 +113,7 @@ pub struct GameFacts {
 }
 
 impl GameFacts {
-    /// What follows from a game: from its start and tree, and from the stored
+    /// Computes the facts of a game from its start, its tree, and the stored
     /// record of its remarks, empty if there is none. A damaged record counts
     /// up to the damage.
     pub fn of(game: &Game, remarks: &[u8]) -> GameFacts {
@@ -154,8 +153,9 @@ impl GameFacts {
         })
     }
 
-    /// What a record must say that said `stored`, all zeros for a new one:
-    /// these facts, and of `stored` what no content decides.
+    /// Returns the facts to store in a record that had `stored` (zeros for a
+    /// new one): these, and the bits of `stored` that the content does not
+    /// decide.
     #[must_use]
     pub fn over(self, stored: GameFacts) -> GameFacts {
         let decided = DECIDED.iter().fold(0, |bits, (bit, _)| bits | bit);
@@ -181,8 +181,8 @@ impl GameFacts {
         (AT, bytes)
     }
 
-    /// In what a record that says `stored` is wrong: the place in the record
-    /// and the fact.
+    /// Returns the facts of `stored` that are wrong, each with its offset in
+    /// the record.
     pub(in crate::cbh) fn differences(self, stored: GameFacts) -> Vec<(usize, String)> {
         let mut differences = Vec::new();
         let should = self.over(stored);

@@ -25,7 +25,7 @@ use crate::storage::{
 /// Extension of the file that describes a base.
 const INI: &str = "ini";
 
-/// What is said where the marker was found.
+/// Error if the marker of an interrupted command was found.
 const COMPLETED: &str = "another command, which was interrupted, had made this base of something else; it is \
      complete now, and nothing else was done; choose another name";
 

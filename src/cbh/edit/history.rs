@@ -1,4 +1,4 @@
-//! What is remembered from save to save of one open base.
+//! State that is kept between saves of one open base.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::cbh::{GameId, Knowledge};
 
-/// What saves of a base have to know of those before them.
+/// State that saves of a base need from earlier saves.
 #[derive(Debug)]
 pub struct SaveHistory {
     clock: fn() -> SystemTime,
@@ -17,7 +17,7 @@ pub struct SaveHistory {
     /// that nothing else has changed since: what a draft made of an earlier
     /// part of its text can be removed without a trace.
     tail: Mutex<Range<u32>>,
-    /// When games became others whose records do not say so.
+    /// Times of changes that the records do not show.
     unstamped: Mutex<HashMap<GameId, SystemTime>>,
 }
 
@@ -37,9 +37,9 @@ impl SaveHistory {
         }
     }
 
-    /// Notes that a game is another one since `now`, if the `stamp` of its
-    /// record does not say so: that of a base without stamps, or of a game
-    /// that only names somebody whose name is another.
+    /// Records that a game changed at `now`, if the `stamp` of its record does
+    /// not show it: the base has no stamps, or only the name of an entity of
+    /// the game changed.
     pub fn note(&self, id: GameId, stamp: Option<SystemTime>, now: SystemTime) {
         let age = stamp.map(|stamp| now.duration_since(stamp).unwrap_or_default());
         if age.is_none_or(|age| age > STAMP_PRECISION) {
@@ -99,7 +99,7 @@ impl SaveHistory {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What earlier saves found out.
+    /// Returns what earlier saves found out.
     pub fn knowledge(&self) -> MutexGuard<'_, Knowledge> {
         self.knowledge
             .lock()

@@ -67,8 +67,8 @@ pub struct Plan {
     pub effects: Effects,
     /// Number of the last game afterwards.
     pub last_id: u32,
-    /// What the next save need not read again, if this one is applied and no
-    /// other program changes the base.
+    /// Data that the next save need not read again, provided that this one is
+    /// applied and no other program changes the base.
     pub knowledge: Knowledge,
 }
 

@@ -32,11 +32,11 @@ fn player_of(name: &str) -> PlayerName {
     }
 }
 
-/// Lets a tournament be called `Title (Place) Year`. Which parts a name has is
-/// told by those that its directory has now: of a tournament without a date no
-/// number is the year, and without a place no parenthesis is the place. Who
-/// names it by its title alone does not mean that it was nowhere and never: a
-/// name that lacks a part is refused.
+/// Sets the name of a tournament from `Title (Place) Year`. The present
+/// tournament decides which parts are expected: without a date no number is
+/// read as the year, without a place no parenthesis as the place. A name that
+/// lacks an expected part is refused; it does not mean that the part is to be
+/// removed.
 fn call_tournament(tournament: &mut Tournament, name: &str) -> Result<(), String> {
     let (old_year, has_place) = (tournament.start.year, !is_blank(&tournament.place));
     let year = (old_year > 0).then(|| split_year(name, old_year));
@@ -83,8 +83,8 @@ fn is_blank(part: &str) -> bool {
     part.trim().is_empty()
 }
 
-/// What comes before the year that a name ends in, and the year: one of four
-/// digits, or `old`.
+/// Splits a name that ends in a year of four digits, or in `old`. Returns the
+/// part before it and the year.
 fn split_year(name: &str, old: u16) -> Option<(&str, u16)> {
     let (rest, word) = name.rsplit_once(' ').unwrap_or(("", name));
     let is_plain = !word.starts_with('0') && word.bytes().all(|byte| byte.is_ascii_digit());

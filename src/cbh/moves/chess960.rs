@@ -4,9 +4,9 @@ use shakmaty::{Bitboard, Color, File, Rank, Role, Square};
 
 use crate::game::Board;
 
-/// What stands where a number should and the position is none of the 960.
-/// Unconfirmed: ChessBase has it in all four games of the one base seen that
-/// holds such positions.
+/// Number that is stored if the position is none of the 960. Unconfirmed:
+/// ChessBase stores it in all four games of the one known base with such
+/// positions.
 const NO_NUMBER: u16 = 253;
 
 /// The number of the position to be stored with it.

@@ -37,8 +37,8 @@ pub struct MoveDecoder {
     irregularities: Irregularities,
 }
 
-/// What in a stream is read over without a loss, but was never written so by
-/// the rules.
+/// Harmless deviations of a stream from the format, which ChessBase never
+/// writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::cbh) struct Irregularities {
     /// Where in the blob the first opcode to ignore stands.
@@ -232,7 +232,7 @@ fn main_line_count(game: &Game) -> u8 {
     move_count(game.tree.main_line_len(), black_begins)
 }
 
-/// What an encoding mode means.
+/// The meaning of an encoding mode.
 #[derive(Clone, Copy, Debug)]
 struct Encoding {
     cipher: Cipher,
@@ -549,7 +549,7 @@ impl Stream<'_, '_> {
         Ok(())
     }
 
-    /// What is wrong at the place where decoding ended.
+    /// Returns the defect at the place where decoding ended.
     #[cold]
     fn fault(&self, stop: Stop) -> Malformed {
         let ply = self.line.at().index() + 1;

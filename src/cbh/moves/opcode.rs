@@ -23,7 +23,7 @@ use shakmaty::Role;
 
 use super::pieces::{SLOTS, Slot};
 
-/// What an opcode means.
+/// The meaning of an opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opcode {
     /// The side to move passes.

@@ -13,10 +13,10 @@
 //!   segment   |─────────|─────────|─────────|─────────|─────────|──|
 //! ```
 //!
-//! A **segment** is a run of files between two marks of the index. Who reads
-//! gets the files it asks for, out of the texts kept. Who reads on and on is a
-//! **stream**: for it, the texts of the segments that follow are rendered ahead
-//! by the threads that were lent. Without them, readers do all themselves.
+//! A **segment** is a run of files between two marks of the index. A read takes
+//! the files that it needs from the cached texts. A sequential reader is a
+//! **stream**: background threads render the texts of its next segments ahead.
+//! Without such threads, readers render all texts themselves.
 //!
 //! If a text is not as long as it was, all that follows would lie elsewhere.
 //! Then reading ends with [`Error::Stale`].
@@ -81,7 +81,8 @@ impl Sources<'_> {
         (self.sizes.origin(ino), ino)
     }
 
-    /// What was put together of a state that is over may lack files.
+    /// Returns `made`, or [`Error::Stale`] if the state was replaced: files may
+    /// be missing then.
     fn ensure_present<T>(&self, made: T) -> Result<T, Error> {
         if self.volume.is_over() {
             return Err(Error::Stale);
@@ -125,8 +126,8 @@ impl Job {
 #[derive(Debug)]
 pub(crate) struct Concatenations {
     indexes: Mutex<LruCache<Key, Arc<Once<Arc<Index>>>>>,
-    /// All lengths that were told: a kernel which is then told otherwise
-    /// forgets what it has read.
+    /// All reported lengths: if the kernel gets another one, it drops what it
+    /// has read.
     lengths: Mutex<HashMap<u64, HashMap<Ino, u64>>>,
     streams: Mutex<Streams>,
     /// Held by who finds out lengths: the next one may find them known.
@@ -417,8 +418,8 @@ fn within(range: &Range<u64>, start: u64, length: usize) -> Range<usize> {
     place(range.start)..place(range.end)
 }
 
-/// The rendered files of a segment. Where the listing breaks off, it is the
-/// lengths that tell whether something is missing.
+/// Returns the rendered files of a segment. If the listing ends early, the
+/// lengths show whether a file is missing.
 fn files_of(volume: &dyn Volume, directory: Ino, segment: &Segment) -> Result<Vec<Ino>, Error> {
     let mut files = Vec::new();
     let walked = volume.rendered_in(directory, segment.after, &mut |ino, cookie| {

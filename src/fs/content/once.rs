@@ -1,4 +1,4 @@
-//! What one thread works out while others wait for it.
+//! A value that one thread computes while others wait.
 
 use parking_lot::{Condvar, Mutex};
 

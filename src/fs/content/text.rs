@@ -46,10 +46,9 @@ impl Deref for Text {
     }
 }
 
-/// A number that differs where bytes differ, but for one chance in four
-/// thousand million: the kernel has room for 32 bits to tell contents apart.
-/// Never 0, which stands for "not known". The same in every version that
-/// keeps marks in files of this format.
+/// Returns a 32-bit digest of `bytes`, because the kernel has 32 bits to tell
+/// contents apart. It is never 0, which means "unknown". All versions of cbfs
+/// that store marks in files of this format use the same digest.
 pub(crate) fn mark(bytes: &[u8]) -> u32 {
     u32::try_from(xxh3_64(bytes) >> 32).unwrap_or(0).max(1)
 }

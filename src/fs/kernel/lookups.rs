@@ -1,9 +1,9 @@
-//! What the kernel holds of numbers that mean something only meanwhile.
+//! Kernel lookup counts of temporary inodes.
 //!
-//! Most numbers are computed from what they stand for. Those of a volume that
-//! has to remember what its numbers stand for are counted here: how often the
-//! kernel was told of each, less what it has forgotten. When it holds a number
-//! no more, the volume may forget it too.
+//! Most inode numbers are computed from what they stand for. Some volumes give
+//! out numbers that they must remember, such as those of positions and queries.
+//! This counts the kernel's lookups of each such number, less its forgets. When
+//! the count is 0, the volume may forget the number.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,21 @@ use parking_lot::Mutex;
 
 use crate::fs::{Attr, Ino, NodeKind};
 
-/// Numbers counted, at most: some 60 MB. What comes beyond them is not
-/// counted, and the volume forgets it when it has to.
+/// Maximum number of counted inodes, about 60 MB. Further ones are not counted;
+/// the volume forgets them when it needs room.
 const MOST: usize = 1 << 20;
 
-/// Numbers that the kernel holds.
+/// Lookup counts by inode.
 #[derive(Debug, Default)]
 pub(crate) struct Held(Mutex<HashMap<Ino, Holding>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Holding {
-    /// How often the kernel was told of it.
+    /// Number of lookups that the kernel has not forgotten.
     lookups: u64,
-    /// The mark of the content that was told last; 0 if none was.
+    /// Mark of the content in the last reply; 0 if no reply had attributes.
     mark: u32,
-    /// Which of the contents that were told it is, counted from 0.
+    /// Number of that content among those reported for the inode, from 0.
     version: u32,
     is_directory: bool,
 }
@@ -40,8 +40,8 @@ impl Holding {
 }
 
 impl Held {
-    /// Notes that the kernel is told of `ino`, and of `attr` if not of the
-    /// name alone; gives which of the contents that it was told of that is.
+    /// Counts a lookup of `ino`, reported with `attr` unless the reply had only
+    /// its name. Returns the number of the reported content.
     pub(crate) fn tell(&self, ino: Ino, attr: Option<&Attr>) -> u32 {
         let mut held = self.0.lock();
         if held.len() >= MOST && !held.contains_key(&ino) {
@@ -55,7 +55,8 @@ impl Held {
         holding.version
     }
 
-    /// As [`tell`](Held::tell), by who asks of a number that the kernel holds.
+    /// Reports new attributes of an inode that the kernel has already. Returns
+    /// the number of the content, as [`tell`](Held::tell).
     pub(crate) fn tell_again(&self, attr: &Attr) -> u32 {
         let mut held = self.0.lock();
         let holding = held.get_mut(&attr.ino);
@@ -65,33 +66,33 @@ impl Held {
         })
     }
 
-    /// Which content it is if it is told next.
+    /// Returns the number that the content would get in the next reply.
     pub(crate) fn would_be(&self, attr: &Attr) -> u32 {
         let mut holding = self.0.lock().get(&attr.ino).copied().unwrap_or_default();
         holding.show(attr);
         holding.version
     }
 
-    /// Counts the present content as another one from now on.
+    /// Makes the present content count as a new one.
     pub(crate) fn renew(&self, ino: Ino) {
         if let Some(holding) = self.0.lock().get_mut(&ino) {
             holding.version = holding.version.wrapping_add(1);
         }
     }
 
-    /// Which of the contents of a number was told last.
+    /// Returns the number of the content in the last reply; 0 if the inode is
+    /// not counted.
     pub(crate) fn version(&self, ino: Ino) -> u32 {
         self.0.lock().get(&ino).map_or(0, |holding| holding.version)
     }
 
-    /// The mark of the content that was told last, if one was.
+    /// Returns the mark of the content in the last reply, if it had attributes.
     pub(crate) fn told(&self, ino: Ino) -> Option<u32> {
         let mark = self.0.lock().get(&ino)?.mark;
         (mark > 0).then_some(mark)
     }
 
-    /// Notes that the kernel has forgotten so many of the times it was told;
-    /// gives whether that was all.
+    /// Subtracts forgotten lookups. Returns whether none are left.
     pub(crate) fn forget(&self, ino: Ino, lookups: u64) -> bool {
         let mut held = self.0.lock();
         let Some(holding) = held.get_mut(&ino) else {
@@ -109,7 +110,7 @@ impl Held {
         is_gone
     }
 
-    /// The directories among them.
+    /// Returns the counted inodes that are directories.
     pub(crate) fn directories(&self) -> Vec<Ino> {
         let held = self.0.lock();
         let directories = held.iter().filter(|(_, holding)| holding.is_directory);

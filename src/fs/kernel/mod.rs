@@ -1,4 +1,4 @@
-//! What the kernel was told, so that it can be called back.
+//! What was reported to the kernel, so that it can be invalidated.
 
 pub(crate) mod lookups;
 pub(crate) mod names;

@@ -1,10 +1,11 @@
-//! The names that the kernel was told of and may still know.
+//! Names that the kernel may have cached.
 //!
-//! They are called back when a base has changed, and when somebody was told of
-//! a state that was over by then: else the kernel would keep that for a day.
+//! They are invalidated when a base changes, and when a reply was built from a
+//! snapshot that was replaced meanwhile; otherwise the kernel would keep them
+//! for a day.
 //!
-//! Nearly all are names of games, which are their numbers: of a listing not
-//! each is remembered, but from which to which it went.
+//! Most are names of games, which are numbers. Of a listing, only the first and
+//! the last number of each run are stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -15,8 +16,8 @@ use parking_lot::Mutex;
 use crate::fs::Ino;
 use crate::fs::names::{format_game, parse_game};
 
-/// Names remembered, at most: to call back more one by one takes longer than
-/// to have the kernel ask again for all.
+/// Maximum number of names. Beyond it, invalidating all names at once is
+/// faster.
 const MOST: usize = 16_384;
 
 /// Names of files, each with its directory.
@@ -38,8 +39,9 @@ struct KnownNames {
     are_too_many: bool,
 }
 
-/// The names of one directory that one answer tells, noted when this is
-/// dropped: on every way out, by panic too, since the answer may have them.
+/// Collects the names of one directory that one reply reports. They are added
+/// when this is dropped, also after a panic, because the reply may have been
+/// sent.
 #[derive(Debug)]
 pub(crate) struct Page<'n> {
     names: &'n Names,
@@ -49,12 +51,12 @@ pub(crate) struct Page<'n> {
 }
 
 impl Names {
-    /// Notes that some of them may be of a state that is over.
+    /// Requests an invalidation of all names.
     pub(crate) fn call_back(&self) {
         self.are_outdated.store(true, Relaxed);
     }
 
-    /// Whether that was noted since the last time.
+    /// Returns whether an invalidation was requested since the last call.
     pub(crate) fn were_called_back(&self) -> bool {
         self.are_outdated.swap(false, Relaxed)
     }
@@ -73,7 +75,8 @@ impl Names {
         }
     }
 
-    /// All names told since the last time; `None` if they are too many.
+    /// Returns and clears the names since the last call; `None` if there were
+    /// too many.
     pub(crate) fn take(&self) -> Option<Vec<(Ino, Box<[u8]>)>> {
         let told = std::mem::take(&mut *self.known.lock());
         (!told.are_too_many).then(|| told.into_names())

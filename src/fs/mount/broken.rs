@@ -1,4 +1,4 @@
-//! What cannot be opened, as a directory with one file that says why.
+//! A directory with one file that explains why a base cannot be opened.
 
 use std::time::SystemTime;
 

@@ -1,14 +1,13 @@
 //! A volume of the mount and its snapshots.
 //!
-//! Nothing stale is ever told, and no reader gets a mixture:
+//! Replies are never stale, and no reader gets a mixture of two contents:
 //!
-//! * Whoever is told of a file (by look-up or listing) is told the **mark** of
-//!   its content with it. The kernel keeps the files of different marks
-//!   apart, whatever their number.
-//! * The kernel's reads do not say which content they are about; it is the
-//!   one that was told last. If the present snapshot has another, the text
-//!   comes from an earlier snapshot, or from the texts being read, or the
-//!   read fails.
+//! * Each reply about a file (lookup or listing) has the **mark** of its
+//!   content. The kernel keeps files with different marks apart, even with the
+//!   same number.
+//! * A read does not say which content it wants; it is the one reported last.
+//!   If the present snapshot has another content, the text comes from an
+//!   earlier snapshot or from the texts being read; otherwise the read fails.
 //!
 //! Numbers in here are those of the volume, without the slot.
 
@@ -31,13 +30,13 @@ use crate::fs::status::{self, About, Mounting, Report, Status, Subject};
 use crate::fs::volume::{Ino, Volume};
 use crate::fs::{Error, Text};
 
-/// Snapshots kept for readers that began with them, and for so many looks at
-/// the source; of those that share nearly all with the next one, more.
+/// Maximum number of earlier snapshots, kept for their readers for `LOOKS`
+/// refreshes; `SAVED` of those that share nearly everything with the next one.
 const EARLIER: usize = 4;
 const SAVED: usize = 64;
 const LOOKS: u32 = 20;
 
-/// So often is a request answered anew because something was saved meanwhile.
+/// Maximum number of times that a request is repeated because of saves.
 const TRIES: usize = 16;
 
 /// One volume of a mount, as it is now and as it was.
@@ -48,45 +47,46 @@ pub(crate) struct LiveBase {
     source: Option<Box<dyn Source>>,
     shared: Shared,
     snapshots: Mutex<Snapshots>,
-    /// Held while something is saved, renamed or removed, from when it is known
-    /// what that is until it is written down what came of it.
+    /// Held during a save, rename or removal, from its planning until its
+    /// outcome is recorded.
     saving: Mutex<()>,
     /// Held while the source is opened, or something saved into it.
     watch: Mutex<Watch>,
-    /// Mark of the content of each file that was told last.
+    /// Number and mark of the content of each file in the last reply, in one
+    /// word.
     told: Words,
-    /// The directories that somebody was told of.
+    /// Directories that were reported to the kernel.
     directories: Mutex<BTreeSet<Ino>>,
-    /// The same for what the volume remembers while the kernel holds it.
+    /// The same for temporary inodes.
     held: Held,
     about: About,
     shown: Mutex<Shown>,
     unsynced: Mutex<Unsynced>,
 }
 
-/// Whether something was saved that a power cut may take.
+/// Saves that are not durable yet.
 #[derive(Clone, Copy, Debug, Default)]
 enum Unsynced {
     #[default]
     Nothing,
-    /// Since nobody knows when,
+    /// At an unknown time.
     Something,
-    /// since then at the latest.
+    /// At this time at the latest.
     Since(Instant),
 }
 
-/// What is shown, for who asks how that came.
+/// What a base shows, and why, for `.cbfs/status`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
-    /// Why the present state cannot be opened, if it cannot.
+    /// Why the present state cannot be opened; `None` if it can.
     pub(crate) complaint: Option<String>,
-    /// Whether that is all there is to show.
+    /// Whether only this error is shown.
     pub(crate) is_broken: bool,
     /// What is wrong with saving: what is safe, and what to do.
     pub(crate) problem: Option<String>,
-    /// How many times something else was shown,
+    /// Number of changes of what is shown.
     pub(crate) changes: u32,
-    /// and when for the last time.
+    /// Time of the last change.
     pub(crate) changed: Option<SystemTime>,
 }
 
@@ -98,7 +98,7 @@ struct Snapshots {
 }
 
 impl Snapshots {
-    /// Whether the oldest one is to go.
+    /// Returns whether the oldest snapshot is to be dropped.
     fn has_too_many(&self) -> bool {
         let snapshots = self.current.iter();
         let snapshots = snapshots.chain(self.earlier.iter().map(|(snapshot, _)| snapshot));
@@ -143,8 +143,8 @@ impl LiveBase {
         self.shown.lock().clone()
     }
 
-    /// Notes what is wrong with saving, if anything; gives whether that is
-    /// another thing than before.
+    /// Records the problem with saving, or that there is none. Returns whether
+    /// it changed.
     pub(crate) fn note_problem(&self, problem: Option<String>) -> bool {
         let mut shown = self.shown.lock();
         let is_other = shown.problem != problem;
@@ -152,8 +152,8 @@ impl LiveBase {
         is_other
     }
 
-    /// Lets it be known what is shown from now on: why the source cannot be
-    /// opened, if so, and whether that is all there is to show.
+    /// Records what is shown from now on: why the source cannot be opened, if
+    /// so, and whether only that error is shown.
     fn note(&self, complaint: Option<String>, is_broken: bool, is_change: bool) {
         let mut shown = self.shown.lock();
         (shown.complaint, shown.is_broken) = (complaint, is_broken);
@@ -226,12 +226,12 @@ impl LiveBase {
         Ok(saved)
     }
 
-    /// Lets nobody else save, rename or remove something in here.
+    /// Locks out other saves, renames and removals in this base.
     pub(crate) fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
         self.saving.lock()
     }
 
-    /// Whether somebody does now.
+    /// Returns whether a save, rename or removal is running.
     pub(crate) fn is_saving(&self) -> bool {
         self.saving.is_locked()
     }
@@ -244,7 +244,7 @@ impl LiveBase {
         }
     }
 
-    /// Whether something was known to be saved `after` so long.
+    /// Returns whether a save has waited for a sync for at least `after`.
     pub(crate) fn is_sync_due(&self, now: Instant, after: Duration) -> bool {
         let mut unsynced = self.unsynced.lock();
         match *unsynced {
@@ -257,8 +257,8 @@ impl LiveBase {
         }
     }
 
-    /// Answers from what is shown now; if something is saved meanwhile, from
-    /// what is shown then.
+    /// Answers from the present snapshot; if a save replaces it meanwhile, from
+    /// the new one.
     fn answer<T>(&self, ask: impl Fn(&Arc<Snapshot>) -> Result<T, Error>) -> Result<T, Error> {
         let mut snapshot = self.snapshot();
         for _ in 0..TRIES {
@@ -273,8 +273,8 @@ impl LiveBase {
         ask(&snapshot)
     }
 
-    /// As [`LiveBase::answer`], where a state that is over may be answered from as
-    /// if less were there.
+    /// As [`LiveBase::answer`], for requests to which a replaced snapshot could
+    /// give an answer that lacks files.
     pub(crate) fn ask<T>(&self, ask: impl Fn(&Snapshot) -> Result<T, Error>) -> Result<T, Error> {
         self.answer(|snapshot| {
             let answer = ask(snapshot);
@@ -320,8 +320,8 @@ impl LiveBase {
         })
     }
 
-    /// Opens the source if that was not done; gives the snapshot and why it is
-    /// only about an error, if it is.
+    /// Opens the source if it is not open. Returns the snapshot and, if it
+    /// shows only an error, that error.
     pub(crate) fn open(&self) -> (Arc<Snapshot>, Option<String>) {
         let mut watch = self.watch.lock();
         if let Some(opened) = self.opened() {
@@ -347,14 +347,14 @@ impl LiveBase {
         Box::new(Broken::new(why, modified))
     }
 
-    /// Looks whether the source has changed, and if so opens it anew; gives
-    /// whether something else is shown now.
+    /// Reopens the source if it has changed. Returns whether something else is
+    /// shown now.
     pub(crate) fn refresh(&self) -> bool {
         self.refresh_holding(&mut self.watch.lock())
     }
 
-    /// As [`refresh`](LiveBase::refresh), but for now if something is saved, which
-    /// may take a while; who saves notices by himself what has changed.
+    /// As [`refresh`](LiveBase::refresh), but skips it while a save runs: a
+    /// save checks for changes itself.
     pub(crate) fn refresh_if_idle(&self) -> bool {
         let watch = self.watch.try_lock();
         watch.is_some_and(|mut watch| self.refresh_holding(&mut watch))

@@ -50,7 +50,7 @@ impl Shared {
     }
 }
 
-/// What snapshots have in common between which there were saves only.
+/// State shared by consecutive snapshots with only saves between them.
 #[derive(Debug)]
 pub(crate) struct Line {
     /// Number of the first snapshot; those of the others differ from it in the
@@ -60,15 +60,15 @@ pub(crate) struct Line {
     texts: Arc<TextCache>,
     /// The file of lengths, and what those in it must belong to.
     pub(crate) sizes_file: Option<(PathBuf, String)>,
-    /// Whether all lengths are known, or somebody is working on it.
+    /// Whether all lengths are known, or a thread computes them.
     pub(crate) is_filled: AtomicBool,
     /// Whether the lengths of an earlier mount have been read.
     pub(crate) sizes_loaded: OnceLock<()>,
-    /// How many files are done in haste, or taken on.
+    /// Number of the first files that are measured, or taken by a thread.
     pub(crate) hastened: AtomicU64,
-    /// What was found wrong.
+    /// Defects found.
     pub(crate) faults: Faults,
-    /// Whether all that could be wrong was looked at.
+    /// Whether everything was examined for defects.
     is_examined: AtomicBool,
 }
 
@@ -309,7 +309,7 @@ impl Snapshot {
         Ok(Bytes::Own(bytes))
     }
 
-    /// What tells the content of a file that is read in pieces from others.
+    /// Returns the mark of a file that is read in pieces.
     fn mark_of(&self, node: &Node, size: u64) -> u32 {
         let size = if self.volume.is_constant() { 0 } else { size };
         let time = node.modified.duration_since(UNIX_EPOCH);
@@ -369,8 +369,8 @@ impl Snapshot {
         self.volume.list(directory, after, listing)
     }
 
-    /// What `stat` says, unless finding out takes a while: whoever lists may
-    /// want nothing but names.
+    /// Returns the attributes; `None` if they are slow to compute, because a
+    /// listing may need only names.
     fn listed_attr(&self, node: &Node) -> Option<Result<Attr, Error>> {
         match node.kind {
             NodeKind::File(Size::Asked) if self.volume.is_constant() => {
@@ -443,8 +443,8 @@ impl Snapshot {
         Ok(text)
     }
 
-    /// Notes what is wrong with a file that is not whole, or could not be
-    /// rendered because of `error`; once.
+    /// Records, once, the defects of a file that is incomplete or could not be
+    /// rendered because of `error`.
     pub(crate) fn note_faults(&self, ino: Ino, error: Option<&Error>) {
         if matches!(error, Some(Error::NotFound | Error::Stale)) || !self.line.faults.begin(ino) {
             return;

@@ -24,7 +24,7 @@ pub(crate) enum Mounted {
     Many(Box<BaseFolder>),
 }
 
-/// Where a number leads.
+/// The target of an inode number.
 pub(crate) enum Place<'a> {
     /// To what a folder has itself: its root, and `.cbfs/`.
     BaseFolder(&'a BaseFolder, Ino),
@@ -100,8 +100,8 @@ impl Mount {
         place.ask(|tree, inner| tree.read(inner, offset, length))
     }
 
-    /// What was told of the snapshot `before` while another took its place would
-    /// be kept as if it were of that one.
+    /// Requests an invalidation if the snapshot `before` was replaced while a
+    /// reply was built from it: the kernel would keep the old reply.
     pub(crate) fn call_back_if_over(&self, place: &Place<'_>, before: Option<&Snapshot>) {
         let is_current = |before| place.snapshot().is_some_and(|now| now.is(before));
         if !before.is_none_or(is_current) {
@@ -110,7 +110,7 @@ impl Mount {
         }
     }
 
-    /// The time, as far as who mounts has brought a clock.
+    /// Returns the time; the epoch if [`Mounting`] has no clock yet.
     pub(crate) fn now(&self) -> SystemTime {
         let mounting = self.shared.mounting.get();
         mounting.map_or(UNIX_EPOCH, Mounting::time)
@@ -142,8 +142,8 @@ impl Place<'_> {
     }
 }
 
-/// What is known of a file in `slot`, as the mount knows it: each root has the
-/// link of its `.cbfs/` too.
+/// Returns attributes with the inode number in the mount. The root of a volume
+/// has one more link, for its `.cbfs/`.
 pub(crate) fn globally(attr: Attr, slot: u64) -> Attr {
     let links = match attr.ino.within_slot() {
         Ino::ROOT => about::links_of_root(attr.links),

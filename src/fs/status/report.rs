@@ -26,11 +26,11 @@ pub struct Mounting {
     pub has_xattr: bool,
     /// Number of the process that serves it.
     pub process: u32,
-    /// When it was mounted, by the calendar
+    /// Time of the mount, by the calendar.
     pub started: SystemTime,
-    /// and by the clock.
+    /// Time of the mount, by `clock`.
     pub since: Instant,
-    /// The clock.
+    /// The monotonic clock.
     pub clock: fn() -> Instant,
 }
 

@@ -71,16 +71,16 @@ const AT_WRONG_PLACE: f32 = 5.0;
 const VOWEL_BY_VOWEL: f32 = 1.0;
 const CONSONANT_BY_CONSONANT: f32 = 0.7;
 
-/// What is before a word, or what follows it, is in the same page: no game tells
-/// another one by less.
+/// Cost of a change of code page between neighbouring words: the least by which
+/// one game can show that another has a different code page.
 const OTHER_PAGE: f32 = 8.0;
-/// A game is plain in a page whose letters cost no more, each.
+/// Maximum cost per letter at which a game is plain.
 const PLAIN: f32 = 5.5;
-/// A page is certain that costs so much less than others.
+/// Cost difference to other code pages from which a code page is certain.
 const CERTAIN: f32 = 10.0;
 
-/// What a letter costs that stands by itself, of which nothing is usual: as in a
-/// list of all letters.
+/// Cost of a letter that stands alone, as in a list of all letters; it has no
+/// usual neighbours.
 const LONE_LETTER: f32 = 3.0;
 
 const LETTERS_IN_A_ROW: f32 = 1.5;
@@ -431,7 +431,7 @@ enum Word<'t> {
 }
 
 impl Word<'_> {
-    /// What no other word has.
+    /// Returns a key that is unique for the word.
     fn key(self) -> Vec<u8> {
         match self {
             Word::Letters(word) | Word::Name(word) => word.to_vec(),

@@ -21,35 +21,35 @@ const WAITING: usize = 2;
 /// So many bytes of a section are looked at again for games behind bad ones.
 const MOST_AGAIN: usize = 1 << 28;
 
-/// What became of one section.
+/// The games of one section, parsed.
 #[derive(Debug)]
 pub struct Prepared<T> {
     /// The text.
     pub section: Section,
-    /// Where each game stands in it, and what came of it, or why it is none.
-    /// What follows one that is none is another game where it seems to begin one,
-    /// and otherwise belongs to it.
+    /// The place of each game in the section, with the prepared game or the
+    /// error. Text after an error is another game if it looks like the start of
+    /// one; otherwise it belongs to the same game.
     pub games: Vec<(Extent, Result<T, Error>)>,
-    /// What was understood in another way than it is written, and where it
-    /// stands first in its game.
+    /// Liberties, with the place of each in its game.
     pub liberties: Vec<(Spot, Liberty)>,
-    /// What of it is no game, in front of games and between them.
+    /// Text before and between games that is no game.
     pub skipped: Vec<Skipped>,
-    /// Where it is no UTF-8: line and column.
+    /// Line and column of the first byte that is not UTF-8.
     pub not_utf8: Option<(usize, usize)>,
-    /// Held until this is done with.
+    /// Limits the memory of sections; held until the section is dropped.
     _permit: Permit,
 }
 
 type Batch = io::Result<Vec<(Section, Permit)>>;
 type Done<T> = io::Result<Vec<Prepared<T>>>;
 
-/// Parses the games of a text on all cores, lets each core `prepare` its
-/// games further, and gives what comes of them to `take` in the order of the
-/// text. What is no game is passed over, and what is no strict PGN is understood as [`Liberty`] says. Some batches
-/// of 64 KiB wait for each core; longer games are worked on at once as far as a
-/// [`Permit`] lets them. `page_of` says in which page a section is that is no
-/// UTF-8; it is asked in the order of the text. It ends before the next game when `is_over` is set.
+/// Parses the games of a text on all cores, calls `prepare` for each game
+/// there, and passes the results to `take` in the order of the text. Text that
+/// is no game is skipped; deviations from strict PGN are accepted as
+/// [`Liberty`] lists. Some batches of 64 KiB wait for each core; longer games
+/// are processed in parallel as far as [`Permit`] allows. `page_of` returns the
+/// code page of a section that is not UTF-8, and is called in the order of the
+/// text. Stops before the next game when `is_over` is set.
 ///
 /// # Errors
 ///

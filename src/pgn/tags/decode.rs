@@ -150,7 +150,7 @@ fn says_nothing(value: &str) -> bool {
     matches!(value, "" | "?" | "-")
 }
 
-/// What a game says once, even if both say the same.
+/// Tags that a game may have only once, even with equal values.
 const ONCE: [&str; 6] = ["Event", "Site", "Date", "Round", "White", "Black"];
 
 /// Whether a tag of this name can be the first of a game behind another.
@@ -686,7 +686,7 @@ impl Tags<'_, '_> {
         Ok(())
     }
 
-    /// What is said of all remarks together; gives what is not.
+    /// Reads the settings for all remarks. Returns those that are still open.
     fn of_remarks(&mut self, remarks: &mut Remarks) -> Result<Open, Error> {
         let code = "the code of a language, such as en, any or cb42";
         let language = self.private_value("CbhLang", code, language_of)?;
@@ -845,7 +845,7 @@ fn is_usual_form(start: &Start, fen: &str) -> bool {
     fields(fen).as_bytes() == usual
 }
 
-/// What of a FEN a game of chess does not use.
+/// Deviations of a FEN from a chess position.
 struct Oddities {
     /// Counters of checks or pieces in hand.
     is_of_variant: bool,

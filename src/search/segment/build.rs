@@ -58,7 +58,7 @@ struct NewMasks {
     pages: u64,
 }
 
-/// What was read of some games.
+/// Data read from some games.
 #[derive(Debug, Default)]
 struct Read {
     /// Each with its mark.
@@ -124,7 +124,8 @@ impl Maker for Reading<'_> {
     }
 }
 
-/// What games reach, by parts: those of the main lines, then those of variations.
+/// Reaches by parts, spilled to a file: first those of main lines, then those
+/// of variations.
 struct Aside {
     file: File,
     bits: u32,
@@ -132,7 +133,7 @@ struct Aside {
     end: u64,
 }
 
-/// What is in memory of a part, and where the rest is.
+/// The part of the data in memory, and the places of the rest in the file.
 type PartAside = (Vec<u8>, Vec<(u64, usize)>);
 
 impl Aside {
@@ -375,7 +376,7 @@ struct Plan<'s> {
     /// The seed of the digests.
     digests: u64,
     bits: u32,
-    /// What is taken over.
+    /// Segment whose unchanged games are taken over.
     old: Option<&'s Segment>,
 }
 
@@ -411,7 +412,7 @@ struct Writing<'w, 'f, 'o> {
     aside: &'w mut Aside,
 }
 
-/// What is known of all games.
+/// Data of all games.
 #[derive(Debug, Default)]
 struct AllRead {
     /// By number.

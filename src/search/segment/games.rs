@@ -22,8 +22,8 @@ pub(super) fn kept_mark(mark: u64) -> u64 {
     mark.max(1)
 }
 
-/// What of a header statistics count: a bit for a game that is there, one for a
-/// deleted one, three for the result, one for a game that cannot be read; from bit 16 on both ratings and the year,
+/// Facts of a header that statistics count, in bits: game exists, deleted,
+/// three for the result, unreadable; from bit 16 on, both ratings and the year,
 /// 16 bits each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::search) struct Facts(pub(super) u64);

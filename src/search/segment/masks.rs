@@ -1,5 +1,5 @@
-//! What ever stood where in the games of a segment, and what was taken from the
-//! board: a file beside it.
+//! A file beside a segment: for each of its games, which piece was ever on
+//! which square, and which pieces were captured in which order.
 //!
 //! Terms about squares and material are about moments of a game, and a moment is
 //! known only by its moves. These masks say of each game, by its main line, which
@@ -54,10 +54,10 @@ const PROMOTED: u8 = 6;
 const PROMOTED_TAKING: u8 = 7;
 const BLACK: u8 = 8;
 
-/// That the steps of a game are not known.
+/// Count of steps that means unknown.
 const UNKNOWN: u8 = u8::MAX;
 
-/// What each side has at the start, by role.
+/// Number of pieces of each side at the start, by role.
 const START: [u8; 6] = [8, 2, 2, 2, 1, 1];
 
 /// The row of a piece on a square.
@@ -65,7 +65,7 @@ fn row_of(role: Role, side: Color, square: Square) -> usize {
     (index(role) * 2 + usize::from(side.is_black())) * 64 + usize::from(square)
 }
 
-/// What a game has.
+/// The mask of one game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mask {
     /// A bit for each row.
@@ -332,7 +332,7 @@ pub(in crate::search) struct Masks {
     places: Vec<u64>,
 }
 
-/// What masks say of games: these fit, and of these it is not known.
+/// Answer of the masks: games that fit, and games for which they cannot tell.
 #[derive(Debug, Default)]
 pub(in crate::search) struct Said {
     pub(in crate::search) fitting: GameSet,
@@ -365,7 +365,8 @@ impl Masks {
         self.pages.bytes()
     }
 
-    /// What they say of conditions of which one must be met; `None` if nothing.
+    /// Returns the answer for conditions of which one must be met; `None` if
+    /// the masks do not help.
     pub(in crate::search) fn ask(&self, wanted: &[Wanted]) -> io::Result<Option<Said>> {
         let mut said = Said::default();
         for one in wanted {

@@ -1,9 +1,10 @@
 //! Which games reach a position, kept in a file.
 //!
-//! A segment holds what the main lines of all games of a base reached when it was
-//! written, and beside it what only their variations reached. It is a cache: a file of our own that is written whole under another
-//! name, and may be deleted at any time. Who finds anything wrong with it goes on
-//! without it.
+//! A segment holds the positions that the main lines of all games of a base
+//! reached when it was written, and separately those that only variations
+//! reached. It is a cache: a file that is written completely under a temporary
+//! name, and that may be deleted at any time. A reader that finds it damaged
+//! continues without it.
 //!
 //! # Exactness
 //!
@@ -87,7 +88,8 @@ use crate::storage::{Cursor, Pages, open_own};
 
 const MAGIC: &[u8] = b"cbfs positions 3\n";
 
-/// What main lines reach, and what only variations do.
+/// Indexes of the tables: positions of main lines, and positions only in
+/// variations.
 pub(super) const MAIN: usize = 0;
 pub(super) const VARIATIONS: usize = 1;
 const TABLES: usize = 2;
@@ -103,7 +105,7 @@ fn width_of(last: u32) -> usize {
     if last < 1 << 24 { 3 } else { 4 }
 }
 
-/// What was read is not what is written here.
+/// Returns the error for damaged content.
 fn damaged(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }

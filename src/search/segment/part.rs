@@ -44,7 +44,7 @@ const IN_BUCKET: usize = 24;
 /// More moves are not to be had in a position, with the null move and the end.
 const MOST_MOVES: u64 = 300;
 
-/// What the table says of a part.
+/// Entry of a part in the table.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Line {
     pub(super) place: u64,
@@ -54,7 +54,7 @@ pub(super) struct Line {
     bits: [u8; 2],
 }
 
-/// What a segment has of a position.
+/// Result of a lookup of a position in a segment.
 #[derive(Debug)]
 pub(in crate::search) enum Found {
     /// Only these games may reach it.
@@ -73,7 +73,7 @@ pub(in crate::search) struct List {
     marks: u64,
 }
 
-/// What some games amount to.
+/// Statistics of a set of games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::search) struct Totals {
     pub(in crate::search) statistics: Statistics,
@@ -180,7 +180,7 @@ fn append_starts(buckets: impl Iterator<Item = usize>, bits: u8, bytes: &mut Vec
     bytes.extend(at.to_le_bytes());
 }
 
-/// What all parts of a segment have in common.
+/// Parameters that all parts of a segment share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape<'f> {
     /// So many bits of the digests of a part are the same.
@@ -191,7 +191,7 @@ pub(super) struct Shape<'f> {
     pub(super) facts: &'f [Facts],
 }
 
-/// What is about to become a part.
+/// Contents of a part before it is written.
 #[derive(Debug, Default)]
 struct Making {
     /// Bucket and game.

@@ -62,7 +62,7 @@ pub(super) fn json(volume: &BookVolume, checked: Option<Checked>) -> String {
     escape::json(&format!("{all:#}\n"))
 }
 
-/// What a look through the whole book finds.
+/// Result of reading the whole book.
 #[derive(Clone, Debug)]
 pub(super) struct Examination {
     /// `warnings.txt`

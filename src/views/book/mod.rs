@@ -160,8 +160,8 @@ impl BookVolume {
         })
     }
 
-    /// Whether this can only be told once the book, or a part of it, has been
-    /// walked.
+    /// Returns whether the node can be shown only after a walk through the book
+    /// or a part of it.
     fn is_to_be_walked(&self, thing: &Thing) -> bool {
         match thing {
             Thing::Fixed(Fixed::Export(_) | Fixed::Warnings | Fixed::Json)

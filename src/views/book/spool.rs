@@ -60,12 +60,12 @@ pub(super) fn slice(text: &[u8], offset: u64, length: u32) -> &[u8] {
 /// A text that somebody writes, or has written.
 type Slot = Arc<Once<Arc<Spool>>>;
 
-/// Large texts by what they are of, those longest untouched leaving
-/// first. Each is written once; who asks meanwhile waits.
+/// Large texts by key; the least recently used are dropped first. Each is
+/// written once; other requests for it wait.
 #[derive(Debug)]
 pub(super) struct Spools {
     slots: Mutex<LruCache<TextKey, Slot>>,
-    /// Room for all of them but the last.
+    /// Maximum size of all texts but the last.
     most_bytes: u64,
 }
 

@@ -13,11 +13,11 @@ use crate::cbh::{
 use crate::fs::{Error, Ino, Refusal, Saved, Touched, Volume};
 use crate::storage::{self, Store};
 
-/// Of a save of more games it is not followed what it changes of all that is
-/// known: that is worked out anew, when somebody asks.
+/// Maximum number of games in a save after which cached results are updated.
+/// After a larger save they are dropped, and computed when needed.
 const MOST_FOLLOWED: usize = 10_000;
 
-/// Says what is to be saved; gives the games that it is about.
+/// Describes an edit to a [`Saver`]. Returns the games that it changes.
 pub(super) type Tell<'t> = dyn FnMut(&mut Saver<'_>) -> Result<Vec<GameId>, Refusal> + 't;
 
 impl DatabaseVolume {
@@ -136,7 +136,8 @@ pub(super) fn is_followed(effects: &Effects) -> bool {
     effects.games.len() <= MOST_FOLLOWED
 }
 
-/// What went wrong because another program changed the files is that.
+/// Returns [`Refusal::Outdated`] if another program changed the files,
+/// otherwise `refusal`.
 pub(super) fn outdated_or(store: &Store, refusal: Refusal) -> Refusal {
     match store.changed_outside() {
         Ok(files) if !files.is_empty() => Refusal::Outdated,
@@ -164,7 +165,8 @@ pub(super) fn inos(games: &[GameId]) -> Vec<Ino> {
     games.iter().map(|id| Ino::new(GAME, id.0)).collect()
 }
 
-/// What is stored otherwise than it was written.
+/// Returns notes on values that are stored differently from how they were
+/// written.
 fn notes(games: &[GameId], plan: &Plan) -> Vec<String> {
     let place = match games {
         [one] => format!("game {}: ", one.0),
@@ -178,7 +180,7 @@ fn notes(games: &[GameId], plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// What is said of a name that does not fit.
+/// Returns the note on a name that does not fit.
 fn note_of(unfit: &Unfit) -> String {
     let Unfit {
         field,
@@ -188,7 +190,7 @@ fn note_of(unfit: &Unfit) -> String {
     format!("{field}: \"{whole}\" does not fit and is stored as \"{stored}\"")
 }
 
-/// What is said of a value that others share.
+/// Returns the note on a value that others share.
 pub(super) fn note_of_kept(kept: &Unfit) -> String {
     let Unfit {
         field,
@@ -198,7 +200,7 @@ pub(super) fn note_of_kept(kept: &Unfit) -> String {
     format!("{field} stays \"{stored}\" for the games that share it, not \"{whole}\"")
 }
 
-/// Why it is not saved, from why it cannot be planned.
+/// Returns the refusal for an edit that could not be planned.
 pub(super) fn refusal(error: SaveError) -> Refusal {
     match error {
         SaveError::Base(error) => Refusal::Failed(error.into()),

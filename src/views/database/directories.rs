@@ -109,8 +109,8 @@ pub(super) trait Directory: Debug + Sync {
     /// What a number stands for.
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error>;
 
-    /// The directory in which one below it lies. Files have none, and who has
-    /// only files need not say so.
+    /// Returns the parent of a subdirectory. A view without subdirectories need
+    /// not implement this.
     fn parent(&self, base: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
         let _ = (base, directory);
         Err(Error::NotADirectory)
@@ -148,7 +148,7 @@ pub(super) trait Directory: Debug + Sync {
         Err(Error::NotFound)
     }
 
-    /// What a name means for one who would write there.
+    /// Returns the meaning of a name, for a writer.
     fn role(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Role {
         let _ = (base, directory, name);
         Role::Refused
@@ -189,7 +189,7 @@ pub(super) trait Directory: Debug + Sync {
     }
 }
 
-/// What of the directories is shown.
+/// Which directories are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
     /// Whether the folders of `html/` list their pages.

@@ -35,8 +35,8 @@ impl DatabaseVolume {
         Ok((self.without_dropped(game), liberties))
     }
 
-    /// Why no text at all is saved over a stored game, if it is damaged: its
-    /// own text says that it is not whole.
+    /// Returns the refusal of every text for a stored game that is damaged,
+    /// because the text shown for it is incomplete; `None` if it is intact.
     fn damage_of(&self, id: GameId) -> Option<Refusal> {
         let mut decoded = Decoded::default();
         self.base.read_game(id, &mut decoded).ok()?;
@@ -69,7 +69,7 @@ impl DatabaseVolume {
     }
 }
 
-/// The save of one game, and what of its text is stored in another form.
+/// Returns the save of one game with notes on the liberties in its text.
 fn telling(mut saved: Saved, liberties: &[Liberty]) -> Saved {
     let id = saved.files.first().and_then(|file| game_id(*file).ok());
     let place = id.map_or_else(String::new, |id| format!("game {}: ", id.0));
@@ -185,7 +185,8 @@ fn ids(files: &[Ino]) -> Vec<GameId> {
     games
 }
 
-/// Why a text is refused, for who does not know what compilers say.
+/// Returns the refusal for a text, in words for users who do not know parser
+/// messages.
 pub(super) fn in_words(error: &pgn::Error) -> Refusal {
     Refusal::Text(format!(
         "line {}, column {}: {}; expected {}",

@@ -81,25 +81,26 @@ impl Common {
     }
 }
 
-/// What is known of the positions of one state of a base.
+/// Position search in one state of a base.
 #[derive(Debug)]
 pub(super) struct Explorer {
     pub(super) common: Common,
     /// The files, when they were opened.
     opened: FilesState,
-    /// Of main lines, and with variations.
+    /// Indexes of the main lines, and of main lines and variations.
     indexes: [Mutex<Option<Arc<Index>>>; 2],
-    /// What they were before, and the games that have changed since.
+    /// Indexes of the previous state, and the games changed since.
     before: [Option<(Arc<Index>, BTreeSet<u32>)>; 2],
     answers: Mutex<Answers>,
-    /// Held by who goes through all games, and by who makes an index.
+    /// Held by a thread that reads all games; `making` by one that builds an
+    /// index.
     searching: Mutex<()>,
     making: Mutex<()>,
     pub(super) texts: TextCache,
     tables: Mutex<LruCache<(u64, Ino), Arc<HeadersTsv>>>,
 }
 
-/// What was asked lately.
+/// Recent answers.
 #[derive(Debug)]
 struct Answers {
     played: LruCache<(Scope, PositionKey), Arc<Played>>,
@@ -340,7 +341,7 @@ impl DatabaseVolume {
         kept.segment(self.base.as_ref()).is_some()
     }
 
-    /// Stops using an index that is damaged.
+    /// Drops an index that is damaged.
     fn leave(&self, index: &Index, error: &io::Error) {
         log::warn!("the index of positions: {error}; it is made anew");
         if let Some((segment, _)) = index.segment() {

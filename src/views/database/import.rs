@@ -70,10 +70,10 @@ impl Notes {
     }
 }
 
-/// Takes down what becomes of the games of a file.
+/// Records what becomes of the games of a file.
 struct Clerk<'n, 'b> {
     notes: &'n mut Notes,
-    /// Where bad games go; if nowhere, the first one ends the import.
+    /// Output for bad games; without one, the first bad game ends the import.
     bad: Option<&'n mut (dyn Write + 'b)>,
     bad_games: usize,
     member: String,
@@ -181,8 +181,8 @@ impl DatabaseVolume {
         Ok(imported)
     }
 
-    /// What an import comes to for who shows it; the games whose place it takes
-    /// were as `before` says.
+    /// Returns the result of an import. `before` holds the summaries of the
+    /// games that it replaces.
     fn imported(
         &self,
         imported: Imported,

@@ -17,12 +17,12 @@ use crate::search::{self, Fault, Index, Segment};
 /// fifty thousand games have.
 const MOST_POSITIONS: usize = 4 << 20;
 
-/// A larger file is made only by who asks for it. A position takes less than so
-/// many bytes there.
+/// Maximum size of an index file that is built in the background; a larger one
+/// is built only on request. Each position takes less than `POSITION_BYTES`.
 const MOST_BYTES: u64 = 1 << 30;
 const POSITION_BYTES: u64 = 4;
 
-/// So many changed games are taken into the file.
+/// Number of changed games from which the file is updated.
 const MANY_CHANGED: usize = search::MOST_CHANGED / 2;
 
 /// The index of a base.
@@ -45,7 +45,7 @@ struct State {
     /// Whether all positions are too many for memory.
     is_large: bool,
     in_memory: bool,
-    /// Why none is made.
+    /// Why no index is built.
     refused: Option<String>,
 }
 
@@ -76,7 +76,8 @@ impl KeptIndex {
         Some(base::index_file(base, self.caches.as_ref()?))
     }
 
-    /// Notes that somebody asks for something, who shall not wait.
+    /// Notes that a request is running, which the index thread must not slow
+    /// down.
     pub(super) fn note_reader(&self) {
         self.making.note_reader();
     }
@@ -129,8 +130,8 @@ impl KeptIndex {
         Ok(None)
     }
 
-    /// Has it brought up to date if so much has changed that it soon could not be
-    /// used.
+    /// Starts an update if the index is so outdated that it would soon be
+    /// unusable.
     pub(super) fn renew_if_old(&self, index: &Index, base: &Arc<dyn Base>, opened: FilesState) {
         let changed = index.segment().map(|(_, changed)| changed.count() as usize);
         if changed.is_some_and(|changed| changed > MANY_CHANGED) {

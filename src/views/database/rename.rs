@@ -113,8 +113,8 @@ fn file_of(kind: EntityKind) -> FileKind {
     }
 }
 
-/// What something is called whose directory shall have this name; if nothing
-/// can have it, the reason.
+/// Returns the entity name whose directory is called `directory`, or the reason
+/// why there is none.
 fn name_of(directory: &str) -> Result<String, String> {
     if names::ends_in_id(directory) {
         let why = "so end the names of directories that would have the same";
@@ -135,7 +135,7 @@ fn listed_otherwise(directory: &str, shown: &str) -> String {
     format!("\"{directory}\" would be listed as \"{shown}\"")
 }
 
-/// The directory that was asked for must be there afterwards.
+/// Checks that the renamed entity gets the directory name that was requested.
 fn ensure_listed_so(entity: &Entity, directory: &str) -> Result<(), Refusal> {
     let shown = names::shown(&entity.name());
     if shown == directory {

@@ -34,7 +34,7 @@ pub struct DatabaseSource {
     options: Options,
     /// Where files of lengths are kept.
     caches: Option<PathBuf>,
-    /// Who changes it, if it is to be changed.
+    /// Settings for changing the base; `None` if it is read-only.
     writer: Option<Writer>,
     /// How it is read if it is an archive.
     archives: archive::Options,
@@ -45,21 +45,21 @@ pub struct DatabaseSource {
     known: Mutex<Known>,
 }
 
-/// Who changes a base.
+/// Settings for changing a base.
 #[derive(Clone, Debug)]
 pub struct Writer {
-    /// What a second one is told of this one, as a mountpoint.
+    /// Label shown to a second writer: the mountpoint.
     pub label: String,
-    /// What tells the time that saves are stamped with.
+    /// Clock for the timestamps of saves.
     pub clock: fn() -> SystemTime,
-    /// Whether tags that a base has no field for are let go of, instead of
-    /// kept in a remark.
+    /// Whether tags without a field in the base are dropped, instead of kept in
+    /// a remark.
     pub drops_foreign_tags: bool,
     /// Where to keep what takes back merges, if directories of players and the like
     /// are merged by a rename.
     pub merges: Option<PathBuf>,
-    /// Whether another one, which has the base and told this of itself, is
-    /// about to let go of it. Takes a moment if so.
+    /// Returns whether another process that has locked the base with this label
+    /// is about to release it. May wait briefly.
     pub is_ending: fn(&str) -> bool,
 }
 
@@ -84,7 +84,7 @@ struct Known {
 }
 
 impl Known {
-    /// A line that is another one when another program changed the files.
+    /// Returns a line that changes whenever another program changes the files.
     fn state(&mut self, is_written: bool) -> String {
         let family = match &self.family {
             Some(Ok(family)) => family,
@@ -117,8 +117,7 @@ impl Known {
 }
 
 impl Known {
-    /// Lets go of files whose folder is another one by now: another folder was
-    /// put in its place.
+    /// Releases the files if another folder now has the path of theirs.
     fn leave_if_moved(&mut self, family: &cbh::Family) {
         let folder = folder_at(family.directory());
         if self.folder != folder
@@ -199,7 +198,8 @@ impl DatabaseSource {
         self
     }
 
-    /// What it is saved with, or why it is not to be changed or cannot be.
+    /// Opens the base for writing. Returns the reason if that is not allowed or
+    /// not possible.
     fn open_to_write(&self) -> Result<Result<(Database, SaveHistory), String>, Error> {
         if self.is_archive() {
             return Ok(Err(format!(
@@ -271,7 +271,8 @@ impl DatabaseSource {
         }
     }
 
-    /// Closes files that show no base, unless another has opened them too.
+    /// Closes files that do not hold the base shown, unless another base uses
+    /// them too.
     fn let_go(&self, store: &Arc<Store>) -> Result<(), Error> {
         let mut known = self.known();
         let is_known = |known: &Arc<Store>| Arc::ptr_eq(known, store);

@@ -34,7 +34,7 @@ const PROBES: u64 = 4;
 /// Which games count: those of a query, by its terms; without terms, all.
 pub(crate) type Scope = Arc<[Box<str>]>;
 
-/// What has a block of numbers.
+/// Owner of a block of numbers: a scope, or a position in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) scope: Scope,
@@ -99,8 +99,8 @@ impl Nodes {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of this `place` in the block of a key, which is remembered
-    /// from now on. The first block is that of the scope of all games.
+    /// Returns the number at `place` in the block of a key, and remembers it.
+    /// The first block belongs to the scope of all games.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl Nodes {
         Ok(block)
     }
 
-    /// What has the block that this number is in, and its place there.
+    /// Returns the key whose block this number is in, and its place there.
     ///
     /// # Errors
     ///

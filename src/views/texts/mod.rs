@@ -150,8 +150,8 @@ impl GuidingTexts {
             .get_or_init(|| Arc::new(Links::of(base, self.ids(base))))
     }
 
-    /// What to write for `address` in a text in `language`, if anything else:
-    /// a path that leads there from the text's directory.
+    /// Returns the replacement for `address` in a text in `language`: a
+    /// relative path. Returns `None` if the address stays.
     pub(crate) fn rewrite(
         &self,
         base: &dyn Base,

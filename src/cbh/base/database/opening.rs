@@ -95,7 +95,7 @@ impl Database {
         Ok(database)
     }
 
-    /// The base as it would be after `transaction`, for planning only.
+    /// Returns the base as it would be with `files`, for planning only.
     ///
     /// # Errors
     ///

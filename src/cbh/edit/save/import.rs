@@ -39,8 +39,8 @@ pub struct PreparedGame {
     past: Option<Past>,
 }
 
-/// What another base has of a game or text that is no part of its content. A
-/// copy takes it over.
+/// Properties of a game or text in another base that are not part of its
+/// content, and that a copy keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Past {
     /// Whether it is deleted.

@@ -1,4 +1,4 @@
-//! Readers that read on and on.
+//! Detection of sequential readers.
 
 use std::ops::Range;
 
@@ -28,8 +28,8 @@ struct Stream {
 }
 
 impl Streams {
-    /// Notes that `range` is read; if a reader went on to it, gives up to which
-    /// segment all is rendered for it.
+    /// Notes that `range` is read. If this continues a stream, returns the
+    /// segment up to which texts are rendered for it.
     pub(super) fn saw(&mut self, concatenation: Key, range: &Range<u64>) -> Option<&mut usize> {
         let here = |stream: &Option<Stream>| {
             stream.is_some_and(|stream| {

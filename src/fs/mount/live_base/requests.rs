@@ -1,4 +1,4 @@
-//! What is asked of a slot, and what the kernel was told of it.
+//! Requests to one base, and what was reported to the kernel.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::fs::volume::{Ino, Listing, NodeKind, Size};
 use crate::fs::{Attr, Bytes, Error, ListingWithAttrs, Text};
 
 impl LiveBase {
-    /// Notes that the kernel is told of `attr`, by a look-up or a listing; gives
-    /// which of the contents told of that file it is.
+    /// Notes that `attr` is reported to the kernel, by a lookup or a listing.
+    /// Returns the number of the content among those reported for the file.
     fn tell(&self, snapshot: &Snapshot, attr: &Attr) -> u32 {
         match attr.kind {
             _ if snapshot.volume.is_held(attr.ino) => return self.held.tell(attr.ino, Some(attr)),
@@ -25,7 +25,7 @@ impl LiveBase {
         0
     }
 
-    /// See [`Vfs::renew`](crate::vfs::Vfs::renew).
+    /// As [`Drafts::renew`](crate::drafts::Drafts::renew).
     pub(crate) fn renew(&self, ino: Ino) {
         if self
             .opened()
@@ -66,7 +66,7 @@ impl LiveBase {
         (mark > 0).then_some(mark).or_else(|| self.held.told(ino))
     }
 
-    /// What `stat` says of the content that was told last.
+    /// Returns the attributes of the content in the last reply.
     fn attr_of_told(&self, ino: Ino) -> Result<Attr, Error> {
         let mut attr = self.answer(|snapshot| snapshot.attr_of(&snapshot.volume.node(ino)?))?;
         if let Some(mark) = self.told(ino)
@@ -96,7 +96,8 @@ impl LiveBase {
         snapshot.is_some_and(|snapshot| snapshot.volume.editor().is_some())
     }
 
-    /// What `stat` says of the present content, which is told from now on.
+    /// Returns the attributes of the present content, and notes them as
+    /// reported.
     pub(crate) fn present(&self, ino: Ino) -> Result<Attr, Error> {
         self.answer(|snapshot| {
             let attr = snapshot.attr_of(&snapshot.volume.node(ino)?)?;
@@ -183,14 +184,14 @@ impl LiveBase {
         Err(present.err().unwrap_or(Error::Stale))
     }
 
-    /// Makes the kernel ask again for what it was told, soon.
+    /// Makes the kernel look up all names again, soon.
     fn call_back(&self) {
         self.shared.names.call_back();
         self.shared.background.hurry();
     }
 
-    /// An earlier snapshot that still knows what was asked of `ino` when it had this
-    /// mark.
+    /// Returns an earlier snapshot that still has the answers about `ino` with
+    /// this mark.
     fn earlier_asked(&self, ino: Ino, mark: u32) -> Option<Arc<Snapshot>> {
         let snapshots = self.snapshots.lock();
         let earlier = snapshots.earlier.iter();
@@ -317,8 +318,8 @@ impl Tree for LiveBase {
     }
 }
 
-/// Which content of a file was told last, counted from 0, and its mark: as they
-/// stand in a word.
+/// Returns the number and the mark of the content in the last reply, from the
+/// word of a file.
 fn told_of(word: u64) -> (u32, u32) {
     let [version, mark] = [word >> 32, word & u64::from(u32::MAX)];
     let half = |word| u32::try_from(word).unwrap_or(0);
@@ -329,7 +330,7 @@ fn word_of(version: u32, mark: u32) -> u64 {
     u64::from(version) << 32 | u64::from(mark)
 }
 
-/// The word of a file when the kernel is told of the content with this mark.
+/// Returns the word of a file after the content with this mark is reported.
 fn retold(word: u64, mark: u32) -> u64 {
     let (version, before) = told_of(word);
     let is_other = before != 0 && before != mark;

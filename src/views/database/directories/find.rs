@@ -40,7 +40,7 @@ const IN_QUERY: &[(&str, u64)] = &[
 const MOST_TERMS: usize = 64;
 const MOST_BYTES: usize = 4096;
 
-/// Characters of a query that is refused which are told.
+/// Maximum number of characters of a refused query that are reported.
 const MOST_SHOWN: usize = 300;
 
 fn entries(scope: &Scope) -> &'static [(&'static str, u64)] {
@@ -101,7 +101,7 @@ impl DatabaseVolume {
         self.query_node(&terms, DIRECTORY)
     }
 
-    /// Says why a query is none.
+    /// Logs why a query is invalid, and returns the error.
     fn refuse_query(&self, terms: &Scope, why: &str) -> Error {
         log::warn!("find/{why}");
         let query: String = terms.join("/").chars().take(MOST_SHOWN).collect();
@@ -125,7 +125,7 @@ impl DatabaseVolume {
         Ok(())
     }
 
-    /// The query with a term less.
+    /// Returns the query without its last term.
     pub(super) fn shorter(scope: &Scope) -> Scope {
         let terms = scope.split_last().map_or(&[][..], |(_, terms)| terms);
         Arc::from(terms)

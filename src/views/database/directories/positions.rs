@@ -65,7 +65,7 @@ impl Positions {
     }
 }
 
-/// What has no position: the base, or a query.
+/// Returns the key of the base or of a query, which have no position.
 pub(super) fn query(scope: Scope) -> Key {
     Key {
         scope,
@@ -90,11 +90,11 @@ impl Games {
     }
 }
 
-/// Something that has a number here.
+/// A node of this directory.
 enum Thing {
-    /// What the base has, or a query, by its place.
+    /// A node of the base or of a query, by its place in the block.
     Of(Scope, u64),
-    /// What belongs to a position.
+    /// A node of a position.
     Position(Key, Item),
 }
 
@@ -216,7 +216,7 @@ fn picture_of(position: &Position, played: &search::Played) -> String {
     of_moves(position, &moves.collect::<Vec<_>>())
 }
 
-/// The moves of a game up to `last`, and nothing else of it.
+/// Returns only the moves of a game up to `last`.
 fn way(game: Game, last: PlyId) -> Game {
     let mut plies = Vec::new();
     let mut at = last;

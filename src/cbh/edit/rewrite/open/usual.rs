@@ -19,10 +19,10 @@ pub(super) struct Usual {
     pub(super) lead: Option<u8>,
 }
 
-/// So many texts of one place may be the one that a new text replaces.
+/// Maximum number of old texts at one place that are compared with a new text.
 const MOST_LEFT: usize = 8;
 
-/// What a text gets: language, lead.
+/// Language and lead that a text gets.
 type Given = (Option<Nation>, Option<u8>);
 
 impl Usual {
@@ -41,7 +41,7 @@ impl Usual {
         }
     }
 
-    /// What each remark gets.
+    /// Returns the language and lead for each remark.
     fn given(self, read: &Game, matched: &Matched, remarks: &[(PlyId, Annotation)]) -> Vec<Given> {
         let stored = said(read.annotations.iter(), Some);
         let edited = remarks.iter().map(|(ply, remark)| (*ply, remark));
@@ -99,7 +99,8 @@ impl Usual {
         }
     }
 
-    /// What a text gets of some stored ones, if none of them says otherwise.
+    /// Returns the language and lead that a text gets from some stored ones,
+    /// unless one of them differs.
     fn of(self, text: &Text, old: &[&Text]) -> Given {
         let language = self.language.filter(|language| {
             text.language == Nation::NONE

@@ -35,7 +35,7 @@ const GREAT_PIECES: u8 = 4;
 const ID_BITS: u32 = 24;
 const CODE_BITS: u32 = 16;
 
-/// What is there once.
+/// Nodes that exist once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fixed {
     Root,
@@ -53,7 +53,7 @@ const ALL: [Fixed; 5] = [
     Fixed::Script,
 ];
 
-/// What has a number in `html/`. Pieces count from 1.
+/// A node in `html/`. Pieces count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thing {
     Fixed(Fixed),
