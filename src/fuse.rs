@@ -201,7 +201,7 @@ impl Adapter {
             .invalidating
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if self.vfs.drafts().take_change() {
+        if self.vfs.drafts().take_name_changes() {
             self.kernel.get().inspect(|kernel| kernel.begin_epoch());
         }
     }

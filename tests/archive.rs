@@ -434,7 +434,7 @@ fn sample_with_pictures(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn what_is_no_file_is_not_packed_and_named() {
+fn special_files_are_skipped_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let cbh = sample_with_pictures(folder.path());
     let link = |name: &str| std::os::unix::fs::symlink("/etc/hostname", folder.path().join(name));
@@ -515,7 +515,7 @@ fn a_folder_of_the_user_with_the_name_of_a_temporary_one_stays() {
 }
 
 #[test]
-fn what_a_killed_command_left_is_removed_by_the_next() {
+fn leftovers_of_a_killed_command_are_removed_by_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let inside = folder.path().join("inside");
     let cbh = sample_with_pictures(&inside);

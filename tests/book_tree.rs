@@ -235,7 +235,7 @@ fn reading_continues_during_listings() {
 }
 
 #[test]
-fn nothing_can_be_written() {
+fn a_book_is_read_only() {
     if !common::has_fuse() {
         return;
     }
@@ -290,7 +290,7 @@ fn the_start_position_is_read_in_advance() {
     let finds = Arc::clone(&book.finds);
     let volume = BookVolume::new(Arc::new(book), BookOptions::default(), time());
     let tree = Direct(Vfs::new(Box::new(volume), &Options::default()));
-    tree.0.hasten();
+    tree.0.measure_first_files();
     let before = finds.load(SeqCst);
     assert!(before > 0);
     assert!(tree.read("tree/moves.tsv").unwrap().starts_with(b"san\t"));

@@ -220,7 +220,7 @@ fn patch(base: &Path, id: usize, at: usize, bytes: &[u8]) {
 }
 
 #[test]
-fn what_has_no_place_is_told_by_kinds_with_count_and_first_game() {
+fn losses_are_reported_by_kind_with_count_and_first_game() {
     let folder = tempfile::tempdir().unwrap();
     let source = copy_of("mixed", folder.path());
     let before = games_of_newer(&source);
@@ -429,7 +429,7 @@ fn games_of_newer(path: &Path) -> BTreeMap<u32, (bool, String)> {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_and_the_rest_is_converted() {
+fn unreadable_games_are_reported_and_the_rest_converted() {
     let folder = tempfile::tempdir().unwrap();
     let source = copy_of("mixed", folder.path());
     let before = games_of_newer(&source);
@@ -653,7 +653,7 @@ fn a_pgn_is_converted_beside_the_description_that_it_has() {
 }
 
 #[test]
-fn nothing_is_written_over_and_other_sources_are_named() {
+fn existing_files_stay_and_other_sources_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let source = copy_of("mixed", folder.path());
     fs::create_dir(folder.path().join("mixed.html")).unwrap();
@@ -727,7 +727,7 @@ fn a_base_is_converted_beside_its_source_and_shares_its_description_and_pictures
 }
 
 #[test]
-fn what_is_no_picture_is_named_and_not_copied() {
+fn non_pictures_are_reported_and_not_copied() {
     let folder = tempfile::tempdir().unwrap();
     let source = copy_of("sample", folder.path());
     let pictures = folder.path().join("sample.html");

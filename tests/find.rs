@@ -24,7 +24,7 @@ use std::process::{Command, Output, Stdio};
 use cbfs::base::{Base, Searched};
 use cbfs::cbh::{Decoded, GameId, Options};
 use cbfs::game::{Annotation, Game, Position, Start};
-use cbfs::search::{self, Filter, Give, Header, Maker, Query, Reader, Told};
+use cbfs::search::{self, Filter, Give, Header, Maker, Query, Reader, ScanEvent};
 use shakmaty::{Color, Role, Square};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -921,7 +921,9 @@ impl Maker for All {
     }
 
     fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u32>>) {
-        give(Told::Piece(games.iter().map(|game| game.number).collect()));
+        give(ScanEvent::Piece(
+            games.iter().map(|game| game.number).collect(),
+        ));
     }
 }
 
@@ -930,7 +932,7 @@ fn search(base: &dyn Base, terms: &[String]) -> Vec<u32> {
     let filter = Filter::new(&query, &Searched(base)).unwrap();
     let mut numbers = Vec::new();
     let searched = search::scan(&Searched(base), &filter, &All, &mut |told| {
-        if let Told::Piece(more) = told {
+        if let ScanEvent::Piece(more) = told {
             numbers.extend(more);
         }
         Ok(())

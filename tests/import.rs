@@ -1002,7 +1002,7 @@ fn text_in_front_of_moves_without_tags_is_skipped() {
 }
 
 #[test]
-fn what_may_be_a_game_is_refused_and_not_skipped() {
+fn a_possible_game_is_refused_not_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let [one, two] = two_games();
@@ -1239,7 +1239,7 @@ fn foreign_tags_are_left_out_on_request() {
 
 /// Many blanks in few bytes: a game has 16 MiB at most, however it is packed.
 #[test]
-fn what_is_told_of_tags_and_names_says_what_became_of_them() {
+fn reports_on_tags_and_names_say_how_they_are_stored() {
     let folder = tempfile::tempdir().unwrap();
     let game = |tags: &str, moves: &str| format!("{tags}\n\n{moves} *\n\n");
     let long = |number| format!("[Event \"{}{number}\"]", "A title of many words ".repeat(4));

@@ -23,7 +23,7 @@ use cbfs::base::{self, Base, Searched};
 use cbfs::cbh::{Decoded, GameId, Options};
 use cbfs::game::{PlyId, Position};
 use cbfs::search::{
-    Counter, Filter, GameSet, Index, NewSegment, Query, Reached, Segment, Source, Told, scan,
+    Counter, Filter, GameSet, Index, NewSegment, Query, Reached, ScanEvent, Segment, Source, scan,
     select,
 };
 use common::fixture_bases;
@@ -156,7 +156,7 @@ fn search(base: &dyn Base, position: &Position, in_variations: bool) -> Reached 
         &filter,
         &Counter::new(position, in_variations),
         &mut |told| {
-            if let Told::Piece(piece) = told {
+            if let ScanEvent::Piece(piece) = told {
                 reached.add(piece);
             }
             Ok(())

@@ -24,7 +24,7 @@ use std::time::SystemTime;
 use cbfs::base::{self, Base, Searched};
 use cbfs::cbh::{Decoded, GameId, Options as Reading};
 use cbfs::game::{Position, PositionKey};
-use cbfs::search::{Counter, Filter, Index, Query, Reached, Source, Told, scan};
+use cbfs::search::{Counter, Filter, Index, Query, Reached, ScanEvent, Source, scan};
 use cbfs::vfs::{Access, Attr, DatabaseSource, Error, Ino, NodeKind, Options, Shown, Vfs, Writer};
 use common::numbers::Numbers;
 use common::{fixture, fixture_bases};
@@ -578,7 +578,7 @@ fn a_query_has_its_games_and_their_positions() {
 }
 
 #[test]
-fn what_is_no_term_is_refused_and_any_number_of_them_is_bounded() {
+fn invalid_terms_are_refused_and_their_log_is_bounded() {
     let mount = Mount::of_games();
     let errno = |path: &str| mount.attr(&format!("find/{path}")).map(|attr| attr.ino);
     for unknown in [
@@ -778,7 +778,7 @@ fn the_index_answers_as_a_search_does() {
                 let counter = Counter::new(position, in_variations);
                 let mut expected = Reached::default();
                 scan(&searched, &filter, &counter, &mut |told| {
-                    if let Told::Piece(piece) = told {
+                    if let ScanEvent::Piece(piece) = told {
                         expected.add(piece);
                     }
                     Ok(())
@@ -866,7 +866,7 @@ impl Mount {
             let counter = Counter::new(&position, in_variations);
             let mut expected = Reached::default();
             scan(&searched, &filter, &counter, &mut |told| {
-                if let Told::Piece(piece) = told {
+                if let ScanEvent::Piece(piece) = told {
                     expected.add(piece);
                 }
                 Ok(())
@@ -995,7 +995,7 @@ fn the_index_in_a_file_is_exact_whatever_becomes_of_the_base_and_of_the_file() {
 }
 
 #[test]
-fn who_began_to_read_a_text_of_a_position_ends_with_it() {
+fn an_open_position_text_stays_the_same_to_its_end() {
     let mount = Mount::of_games();
     let paths = [
         "tree/moves.tsv",

@@ -176,7 +176,7 @@ fn every_kind_is_merged() {
 }
 
 #[test]
-fn what_was_changed_since_a_merge_stays() {
+fn undo_keeps_changes_made_after_the_merge() {
     let case = of_kasparov();
     case.does(
         "merge",
@@ -346,7 +346,7 @@ fn names_that_cannot_be_merged_are_said_so() {
 }
 
 #[test]
-fn what_is_read_only_stays_so() {
+fn read_only_files_stay_read_only() {
     let case = of_kasparov();
     for (path, why) in [
         ("book/small/small.ctg", "opening book"),

@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_prefix_code_is_refused() {
+    fn an_invalid_prefix_code_is_refused() {
         let wrong = Err("has codes that are not a complete prefix code");
         for codes in [
             // Too few, too many, one that begins another, none, one.
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_refused() {
+    fn truncated_data_is_refused() {
         let codes = [(b'a', 1, 1), (b'b', 0b01, 2), (b'c', 0b00, 2)];
         let packed = stage(&codes, 40, &[(0, 2); 40]);
         assert!(decode(&packed).is_ok());

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_as_in_tags_or_empty() {
+    fn unknown_headers_are_as_in_tags_or_empty() {
         assert_eq!(
             line(&unknown(&SUMMARY)),
             "123\t?\t?\t\t\t*\t????.??.??\t\t?\t?\t\t\t\t\t\t\t0\t0\t1\n"

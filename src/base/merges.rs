@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_none() {
+    fn an_invalid_record_is_rejected() {
         for text in [
             "",
             "cbfs merge 2\tplayers\n",

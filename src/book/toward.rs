@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_lead_to_a_position_is_left_out() {
+    fn moves_that_cannot_reach_a_position_are_omitted() {
         let start = Position::default();
         for (fen, expected) in [
             (

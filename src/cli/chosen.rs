@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 
 use super::{Failure, places, progress};
 use crate::base::{Base, FilesState, IndexState, Searched, index_file, open_index};
-use crate::search::{self, Ended, Filter, Fitting, GameSet, Index, Maker, Query, Told};
+use crate::search::{self, Ended, Filter, Fitting, GameSet, Index, Maker, Query, ScanEvent};
 
 /// A search for the games of a base that fit the terms of a query.
 pub(super) struct Search<'a> {
@@ -61,12 +61,12 @@ impl<'a> Search<'a> {
         let source = Searched(self.base);
         let searched = search::scan(&source, &self.filter, maker, &mut |told| {
             match told {
-                Told::Piece(piece) => return take(piece),
-                Told::Unreadable(number, fault) => {
+                ScanEvent::Piece(piece) => return take(piece),
+                ScanEvent::Unreadable(number, fault) => {
                     unreadable += 1;
                     log::error!("game {number}: {fault}");
                 }
-                Told::Searched(count) => {
+                ScanEvent::Searched(count) => {
                     let end = self.bar.length().unwrap_or(u64::MAX);
                     let searched = self.bar.position() + u64::from(count);
                     self.bar.set_position(searched.min(end));

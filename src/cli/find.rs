@@ -15,8 +15,8 @@ use crate::cbh::{CodePage, Decoded, GameId, Summary};
 use crate::game::Position;
 use crate::pgn;
 use crate::search::{
-    self, Counter, GameSet, Give, Header, Index, Maker, Played, Query, Reached, Reader, Source,
-    Told,
+    self, Counter, GameSet, Give, Header, Index, Maker, Played, Query, Reached, Reader, ScanEvent,
+    Source,
 };
 
 /// Length from which a piece of PGN is passed on, in bytes.
@@ -218,7 +218,7 @@ impl Maker for Count {
     }
 
     fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, u64>) {
-        give(Told::Piece(games.len() as u64));
+        give(ScanEvent::Piece(games.len() as u64));
     }
 }
 
@@ -238,7 +238,7 @@ impl Maker for Numbers {
             text.extend_from_slice(game.number.to_string().as_bytes());
             text.push(b'\n');
         }
-        give(Told::Piece(text));
+        give(ScanEvent::Piece(text));
     }
 }
 
@@ -268,8 +268,8 @@ impl Maker for Lines<'_> {
         };
         let numbers = first.number..last.number.saturating_add(1);
         match self.base.for_each_summary(numbers, true, &mut line) {
-            Ok(()) => give(Told::Piece(text)),
-            Err(fault) => give(Told::Unreadable(first.number, fault.into())),
+            Ok(()) => give(ScanEvent::Piece(text)),
+            Err(fault) => give(ScanEvent::Unreadable(first.number, fault.into())),
         };
     }
 }
@@ -295,7 +295,7 @@ impl Maker for Texts<'_> {
             let permit = match read {
                 Ok(permit) => permit,
                 Err(fault) => {
-                    if !give(Told::Unreadable(game.number, fault.into())) {
+                    if !give(ScanEvent::Unreadable(game.number, fault.into())) {
                         return;
                     }
                     continue;
@@ -308,11 +308,11 @@ impl Maker for Texts<'_> {
                 decoded = Decoded::reading_ahead();
             }
             drop(permit);
-            if text.len() > PIECE_BYTES && !give(Told::Piece(std::mem::take(&mut text))) {
+            if text.len() > PIECE_BYTES && !give(ScanEvent::Piece(std::mem::take(&mut text))) {
                 return;
             }
         }
-        give(Told::Piece(text));
+        give(ScanEvent::Piece(text));
     }
 }
 

@@ -70,7 +70,7 @@ fn list(base: &dyn Base) -> Result<String, crate::cbh::Error> {
             }
         }
     })?;
-    let shown = Shown::of(&names);
+    let shown = ListedNames::of(&names);
     let games_of = |id: EntityId| games.get(id.0 as usize).copied().unwrap_or(0);
     let mut list = format!("{COLUMNS}\n");
     for Alike {
@@ -98,17 +98,17 @@ fn list(base: &dyn Base) -> Result<String, crate::cbh::Error> {
 }
 
 /// Names as a list shows them: with the number where several are the same.
-struct Shown<'n> {
+struct ListedNames<'n> {
     names: &'n EntityNames,
     several: HashSet<&'n str>,
 }
 
-impl<'n> Shown<'n> {
-    fn of(names: &'n EntityNames) -> Shown<'n> {
+impl<'n> ListedNames<'n> {
+    fn of(names: &'n EntityNames) -> ListedNames<'n> {
         let mut seen = HashSet::new();
         let several = names.iter().filter(|(_, name)| !seen.insert(*name));
         let several = several.map(|(_, name)| name).collect();
-        Shown { names, several }
+        ListedNames { names, several }
     }
 
     fn name(&self, id: EntityId) -> String {

@@ -74,7 +74,7 @@ impl Drafts {
             NodeKind::File(_) => 0o644,
             NodeKind::Symlink => return Ok(0o777),
         };
-        if let Some((mode, can_be_written)) = self.mode_of_own(attr.ino) {
+        if let Some((mode, can_be_written)) = self.mode_of_draft(attr.ino) {
             let set = mode.map_or(bits, |mode| mode & 0o777);
             return Ok(if can_be_written { set } else { write(bits) });
         }
@@ -89,7 +89,7 @@ impl Drafts {
             let is_unused = self.is_unused();
             !is_unused && (is_own(attr.ino) || self.state().games.contains_key(&attr.ino))
         };
-        attr.is_sized && !attr.is_renewed() && !is_written()
+        attr.is_sized && !attr.is_volatile() && !is_written()
     }
 
     /// Returns whether a missing name in this directory can appear without an

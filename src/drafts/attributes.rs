@@ -57,7 +57,7 @@ impl Drafts {
         if attr.kind == NodeKind::Directory || self.became(ino).is_some() {
             return Ok(attr);
         }
-        let is_own = self.mode_of_own(ino).is_some();
+        let is_own = self.mode_of_draft(ino).is_some();
         if is_own || self.is_writable(&attr)? {
             return self.attr(ino);
         }
@@ -79,7 +79,7 @@ impl Drafts {
     /// Returns whether names have changed since the last call, so that the
     /// kernel must look up all names again. Call it before the reply to a
     /// request that writes: then the requester sees the new state.
-    pub fn take_change(&self) -> bool {
+    pub fn take_name_changes(&self) -> bool {
         !self.is_unused() && std::mem::take(&mut self.state().names.is_changed)
     }
 
@@ -94,7 +94,7 @@ impl Drafts {
         // What is being imported is not waited for.
         self.is_over.store(true, Relaxed);
         let slots = self.mount.slots();
-        let _all: Vec<_> = slots.iter().map(|slot| slot.one_at_a_time()).collect();
+        let _all: Vec<_> = slots.iter().map(|slot| slot.lock_saves()).collect();
         let unsaved: Vec<u32> = {
             let state = self.state();
             let drafts = state.drafts.iter();

@@ -72,7 +72,7 @@ impl Drafts {
     }
 
     /// Lists what a directory has of drafts: after all that the volume has.
-    pub(crate) fn list_own(
+    pub(crate) fn list_drafts(
         &self,
         slot: &LiveBase,
         overlay: &Overlay,
@@ -109,7 +109,7 @@ impl Drafts {
 
     /// What a name stands for, if drafts know: what is there, or that
     /// nothing is.
-    pub(crate) fn lookup_own(&self, directory: Ino, name: &[u8]) -> Option<Result<Attr, Error>> {
+    pub(crate) fn lookup_draft(&self, directory: Ino, name: &[u8]) -> Option<Result<Attr, Error>> {
         if directory.within_slot() == about::REJECTED {
             let slot = self.mount.base(directory).ok()??;
             let find = || {
@@ -128,7 +128,7 @@ impl Drafts {
     }
 
     /// What `stat` says of a number that is none of a volume.
-    pub(crate) fn attr_own(&self, ino: Ino) -> Option<Result<Attr, Error>> {
+    pub(crate) fn attr_of_draft(&self, ino: Ino) -> Option<Result<Attr, Error>> {
         if is_rejected(ino) {
             return Some(self.attr_of_rejected(ino));
         }
@@ -151,7 +151,7 @@ impl Drafts {
     }
 
     /// Bytes of a draft, for who has not opened it.
-    pub(crate) fn read_own(
+    pub(crate) fn read_draft(
         &self,
         ino: Ino,
         offset: u64,
@@ -225,7 +225,7 @@ impl Drafts {
 
     /// The mode of a draft with a number of its own, and whether
     /// it can be written.
-    pub(crate) fn mode_of_own(&self, ino: Ino) -> Option<(Option<u16>, bool)> {
+    pub(crate) fn mode_of_draft(&self, ino: Ino) -> Option<(Option<u16>, bool)> {
         if !is_own(ino) {
             return None;
         }

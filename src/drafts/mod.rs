@@ -187,7 +187,7 @@ impl Drafts {
     /// [`Error::NotFound`], [`Error::NotADirectory`], [`Error::NameTooLong`],
     /// [`Error::Damaged`], [`Error::Stale`].
     pub fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        if let Some(found) = self.lookup_own(directory, name) {
+        if let Some(found) = self.lookup_draft(directory, name) {
             return found;
         }
         Ok(self.with_names(self.mount.lookup(directory, name)?))
@@ -199,7 +199,7 @@ impl Drafts {
     ///
     /// [`Error::NotFound`], [`Error::Damaged`], [`Error::Stale`].
     pub fn attr(&self, ino: Ino) -> Result<Attr, Error> {
-        if let Some(known) = self.attr_own(ino) {
+        if let Some(known) = self.attr_of_draft(ino) {
             return known;
         }
         Ok(self.with_names(self.mount.attr(ino)?))
@@ -212,7 +212,7 @@ impl Drafts {
     /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::Damaged`],
     /// [`Error::Stale`].
     pub fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
-        if let Some(read) = self.read_own(ino, offset, length) {
+        if let Some(read) = self.read_draft(ino, offset, length) {
             return read;
         }
         self.mount.read(ino, offset, length)
@@ -244,12 +244,12 @@ impl Drafts {
     /// Returns the meaning of a name. Files have the inode numbers of the
     /// mount.
     fn role(slot: &LiveBase, directory: Ino, name: &str) -> Result<Role, Error> {
-        let globally = |ino: Ino| ino.in_slot(slot.number());
+        let with_mount_number = |ino: Ino| ino.in_slot(slot.number());
         let inner = directory.within_slot();
         let role = Drafts::ask(slot, |editor| editor.role(inner, name.as_bytes()))?;
         Ok(match role {
-            Role::File(ino) => Role::File(globally(ino)),
-            Role::Deleted(ino) => Role::Deleted(globally(ino)),
+            Role::File(ino) => Role::File(with_mount_number(ino)),
+            Role::Deleted(ino) => Role::Deleted(with_mount_number(ino)),
             other => other,
         })
     }

@@ -64,7 +64,7 @@ impl Drafts {
         }
         let from: Place = (from.0, text_of(from.1)?.into());
         let to: Place = (to.0, text_of(to.1)?.into());
-        let _one = slot.one_at_a_time();
+        let _one = slot.lock_saves();
         let source = self.source(&from)?;
         let present = self.present(&to)?;
         if mode == RenameMode::NoReplace && present.is_some() {
@@ -225,9 +225,9 @@ impl Drafts {
         draft.purpose = purpose;
         let backup_of = draft.backup_of.take();
         if let Purpose::Game(game) = purpose {
-            self.become_game(&mut state, id, game, to);
+            self.turn_into_draft_of(&mut state, id, game, to);
         } else {
-            self.make_way(&mut state, to);
+            self.take_name_from(&mut state, to);
             state.name(id, to, now);
         }
         match (backup_of, purpose) {
@@ -237,13 +237,13 @@ impl Drafts {
                     draft.backup_of = Some(place);
                 }
             }
-            (Some(place), _) => state.come_back(&place, Some(id), now),
+            (Some(place), _) => state.show_again(&place, Some(id), now),
             (None, _) => {}
         }
     }
 
     /// The file at `to` loses its name to another.
-    fn make_way(&self, state: &mut State, to: &Place) {
+    fn take_name_from(&self, state: &mut State, to: &Place) {
         let now = self.now();
         if let Some(Entry::File(other)) = state.names.get(to.0, &to.1).cloned() {
             if let Some(draft) = state.drafts.get_mut(&other)
@@ -256,10 +256,10 @@ impl Drafts {
     }
 
     /// Turns a draft that was renamed over a game into the draft of that game.
-    fn become_game(&self, state: &mut State, id: u32, game: Ino, to: &Place) {
+    fn turn_into_draft_of(&self, state: &mut State, id: u32, game: Ino, to: &Place) {
         let now = self.now();
         state.leave(game);
-        state.come_back(to, None, now);
+        state.show_again(to, None, now);
         state.games.insert(game, id);
     }
 
@@ -282,7 +282,7 @@ impl Drafts {
             return Ok(());
         }
         match (self.meaning(slot, to)?, is_link) {
-            (Role::Scratch, _) if is_ours => self.set_aside(slot, game, is_link, from, to),
+            (Role::Scratch, _) if is_ours => self.rename_to_backup(slot, game, is_link, from, to),
             (Role::File(other), true) if other == game => {
                 self.forget_link(from);
                 Ok(())
@@ -295,7 +295,7 @@ impl Drafts {
             (Role::New, true) => {
                 let now = self.now();
                 let mut state = self.state();
-                self.make_way(&mut state, to);
+                self.take_name_from(&mut state, to);
                 state.names.remove(from, now);
                 state.names.set(to, Entry::Link(game), now);
                 Ok(())
@@ -334,7 +334,7 @@ impl Drafts {
             state.leave(game);
             state.leave(new);
             state.move_aliases(new, game);
-            state.come_back(to, None, now);
+            state.show_again(to, None, now);
             state.names.remove(from, now);
         }
         outcome.result
@@ -343,7 +343,7 @@ impl Drafts {
     /// Renames a game to a name that is no game's, such as a backup. The new
     /// name is a copy, and the game is hidden here until a new file takes its
     /// name or the copy is removed.
-    fn set_aside(
+    fn rename_to_backup(
         &self,
         slot: &LiveBase,
         game: Ino,
@@ -356,7 +356,7 @@ impl Drafts {
         let now = self.now();
         let mut state = self.open_state()?;
         state.names.check_room()?;
-        self.make_way(&mut state, to);
+        self.take_name_from(&mut state, to);
         let (backup, _) = state.add_file(sheet, Purpose::Scratch, to, now)?;
         if let Some(copy) = state.drafts.get_mut(&backup) {
             copy.backup_of = Some(from.clone());

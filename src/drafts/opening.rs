@@ -96,7 +96,7 @@ impl Drafts {
         is_link: bool,
         access: Access,
     ) -> Result<(Attr, Handle), Error> {
-        let _one = slot.one_at_a_time();
+        let _one = slot.lock_saves();
         if is_partial(slot, game) {
             return Err(Error::NotWritable);
         }

@@ -59,7 +59,7 @@ impl Drafts {
             let rejected = self.rejected(&slot).ok_or(Error::NotFound)?;
             return rejected.remove(&place.1);
         }
-        let _one = slot.one_at_a_time();
+        let _one = slot.lock_saves();
         let now = self.now();
         match self.entry(&place) {
             Some(Entry::File(id)) => {

@@ -49,7 +49,7 @@ pub(super) enum Target {
 }
 
 /// Result of a job.
-pub(super) struct Outcome {
+pub(super) struct SaveOutcome {
     /// The version that was saved or refused.
     pub(super) version: u64,
     /// Why, if it was refused.
@@ -233,7 +233,7 @@ impl Drafts {
     }
 
     /// Saves, or refuses and keeps what was refused.
-    pub(super) fn run(&self, job: &Job) -> Outcome {
+    pub(super) fn run(&self, job: &Job) -> SaveOutcome {
         let version = job.sheet.version();
         if let Some(why) = job.sheet.gap() {
             return self.refused(job, version, Refusal::Text(why));
@@ -244,7 +244,7 @@ impl Drafts {
         }
     }
 
-    fn save_game(&self, job: &Job) -> Outcome {
+    fn save_game(&self, job: &Job) -> SaveOutcome {
         let mut version = job.sheet.version();
         if job.sheet.length() > MOST_GAME {
             return self.refused(job, version, Error::TooLarge.into());
@@ -273,7 +273,7 @@ impl Drafts {
 
     /// Imports all games of a text, which may be long: it is read from its
     /// sheet as they come.
-    fn import(&self, job: &Job) -> Outcome {
+    fn import(&self, job: &Job) -> SaveOutcome {
         let version = job.sheet.version();
         let mut digest = None;
         let mut bad = None;
@@ -291,7 +291,7 @@ impl Drafts {
             Ok(saved) => {
                 self.withdraw(&job.slot, &job.origin);
                 let outcome = self.saved(job, version, saved, digest);
-                return Outcome { bad, ..outcome };
+                return SaveOutcome { bad, ..outcome };
             }
             Err(refusal) => refusal,
         };
@@ -305,13 +305,13 @@ impl Drafts {
         self.refused(job, version, refusal)
     }
 
-    fn saved(&self, job: &Job, version: u64, saved: Saved, imported: Option<u64>) -> Outcome {
+    fn saved(&self, job: &Job, version: u64, saved: Saved, imported: Option<u64>) -> SaveOutcome {
         if !matches!(job.target, Target::Game(_)) {
-            self.give_way(&job.slot);
+            self.remove_superseded_drafts(&job.slot);
         }
         let made = saved.files;
         let base = Drafts::mark_of(job, &made);
-        Outcome {
+        SaveOutcome {
             version,
             rejection: None,
             made,
@@ -335,11 +335,11 @@ impl Drafts {
     }
 
     /// Keeps what was refused.
-    fn refused(&self, job: &Job, version: u64, refusal: Refusal) -> Outcome {
+    fn refused(&self, job: &Job, version: u64, refusal: Refusal) -> SaveOutcome {
         if !job.keeps_earlier && !job.earlier.is_empty() {
             let withdrawn = self.save(&job.slot, &mut |editor| editor.withdraw(&job.earlier));
             if let Err(why) = withdrawn {
-                log::warn!("what was imported of it before stays: {why}");
+                log::warn!("earlier games of this import stay: {why}");
             }
         }
         let why = refusal.to_string();
@@ -354,7 +354,7 @@ impl Drafts {
             reason,
             may_retry,
         };
-        Outcome {
+        SaveOutcome {
             version,
             rejection: Some(rejection),
             made: job.earlier.clone(),

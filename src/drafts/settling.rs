@@ -8,7 +8,7 @@ use super::Drafts;
 use super::buffer::{Sheet, reader_of};
 use super::names::{Entry, Place};
 use super::rejected::Origin;
-use super::saving::{Job, Outcome, Target};
+use super::saving::{Job, SaveOutcome, Target};
 use super::state::{Draft, Purpose, State};
 use super::status::{Event, Rejection};
 use super::text_of;
@@ -26,7 +26,7 @@ const WHY_BAD: &str = "the line before each game says what is wrong with it";
 
 impl Drafts {
     /// Writes down what came of a save.
-    pub(super) fn settle(&self, id: u32, job: &Job, outcome: &Outcome) {
+    pub(super) fn settle(&self, id: u32, job: &Job, outcome: &SaveOutcome) {
         let is_new = outcome.result.is_ok() && job.target == Target::New;
         let new_name = self.place_of(id).filter(|_| is_new);
         let role = new_name
@@ -118,7 +118,7 @@ impl Drafts {
     }
 
     /// Removes empty new drafts whose number now belongs to an existing game.
-    pub(super) fn give_way(&self, slot: &LiveBase) {
+    pub(super) fn remove_superseded_drafts(&self, slot: &LiveBase) {
         let waiting: Vec<(u32, Place)> = {
             let state = self.state();
             let drafts = state.drafts.iter();
@@ -141,7 +141,7 @@ impl Drafts {
     }
 
     /// Says beside an import what became of it.
-    pub(super) fn log_import(&self, place: &Place, job: &Job, outcome: &mut Outcome) {
+    pub(super) fn log_import(&self, place: &Place, job: &Job, outcome: &mut SaveOutcome) {
         let line = match &outcome.result {
             Ok(()) => line_of(&place.1, &outcome.made),
             Err(error) => format!("{}: nothing was imported: {error}", place.1),

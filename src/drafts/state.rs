@@ -328,13 +328,13 @@ impl State {
             self.names.remove(&place, now);
         }
         if let Some(place) = backup_of {
-            self.come_back(&place, Some(id), now);
+            self.show_again(&place, Some(id), now);
         }
         self.clear(id);
     }
 
     /// Shows a game under its name again, of which `backup` is the backup.
-    pub(super) fn come_back(&mut self, place: &Place, backup: Option<u32>, now: SystemTime) {
+    pub(super) fn show_again(&mut self, place: &Place, backup: Option<u32>, now: SystemTime) {
         let Some(Entry::Gone {
             game,
             backup: of,

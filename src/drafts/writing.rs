@@ -244,7 +244,7 @@ impl Drafts {
         let (Some(id), Some(slot)) = (id, self.mount.base(ino)?) else {
             return Ok(());
         };
-        let _one = slot.one_at_a_time();
+        let _one = slot.lock_saves();
         self.save_draft(id, handle)
     }
 
@@ -268,7 +268,7 @@ impl Drafts {
         }
         let is_new = self.finish(id, is_unsaved, now);
         if let Some(slot) = is_new.and_then(|ino| self.edited(ino).ok()) {
-            self.give_way(&slot);
+            self.remove_superseded_drafts(&slot);
         }
     }
 

@@ -4,7 +4,7 @@
 //! No thread is started here. [`Vfs::fill`] is given one by whoever runs the
 //! mount, [`Vfs::read_ahead`] one or more, and they return when
 //! [`Background::stop`] was called. Before they read ahead, these threads do
-//! the first files together ([`Vfs::hasten`]): a base of usual size is then
+//! the first files together ([`Vfs::measure_first_files`]): a base of usual size is then
 //! known when it is first listed. One more thread calls [`Vfs::refresh`]
 //! whenever [`Background::pause`] returns.
 //!
@@ -14,7 +14,7 @@
 //!
 //! [`Vfs::fill`]: crate::vfs::Vfs::fill
 //! [`Vfs::read_ahead`]: crate::vfs::Vfs::read_ahead
-//! [`Vfs::hasten`]: crate::vfs::Vfs::hasten
+//! [`Vfs::measure_first_files`]: crate::vfs::Vfs::measure_first_files
 //! [`Vfs::refresh`]: crate::vfs::Vfs::refresh
 //! [`get_or_render`]: crate::fs::TextCache::get_or_render
 
@@ -63,7 +63,7 @@ pub struct Background {
     pub(crate) wake: Condvar,
     is_stopping: AtomicBool,
     /// Whether a request waits for the next refresh.
-    is_hurried: AtomicBool,
+    is_refresh_requested: AtomicBool,
     /// Number of the last file that a reader had to wait for.
     awaited: AtomicU64,
     /// Threads that read ahead.
@@ -88,7 +88,7 @@ pub(crate) struct Ahead {
     /// Whether there is a snapshot that nobody works at yet.
     has_snapshot: bool,
     /// Whether the first files are done, or taken on.
-    pub(crate) is_hastened: bool,
+    pub(crate) has_first_lengths: bool,
 }
 
 /// A reader that goes from file to file.
@@ -139,8 +139,8 @@ impl Background {
     }
 
     /// Makes [`pause`](Background::pause) return, since a base has changed.
-    pub(crate) fn hurry(&self) {
-        if !self.is_hurried.swap(true, Relaxed) {
+    pub(crate) fn request_refresh(&self) {
+        if !self.is_refresh_requested.swap(true, Relaxed) {
             self.wake();
         }
     }
@@ -148,8 +148,8 @@ impl Background {
     /// Waits as long as this, or until it is worth looking for changes;
     /// false if stopped.
     pub fn pause(&self, longest: Duration) -> bool {
-        drop(self.wait(longest, |_| self.is_hurried.load(Relaxed)));
-        self.is_hurried.store(false, Relaxed);
+        drop(self.wait(longest, |_| self.is_refresh_requested.load(Relaxed)));
+        self.is_refresh_requested.store(false, Relaxed);
         !self.is_stopping()
     }
 
@@ -165,7 +165,7 @@ impl Background {
     }
 
     /// Notes that there is a snapshot whose lengths are not known.
-    pub(crate) fn saw_snapshot(&self) {
+    pub(crate) fn note_snapshot(&self) {
         self.lock().has_snapshot = true;
         self.wake.notify_all();
     }
@@ -178,14 +178,14 @@ impl Background {
         !self.is_stopping()
     }
 
-    /// Waits until [`Vfs::hasten`](crate::vfs::Vfs::hasten) is done, or as long as this.
-    pub fn wait_for_haste(&self, longest: Duration) {
-        drop(self.wait(longest, |ahead| ahead.is_hastened));
+    /// Waits until [`Vfs::measure_first_files`](crate::vfs::Vfs::measure_first_files) is done, or as long as this.
+    pub fn wait_for_first_lengths(&self, longest: Duration) {
+        drop(self.wait(longest, |ahead| ahead.has_first_lengths));
     }
 
     /// Notes that somebody is told of files, who may want all processors for
     /// what is done with that.
-    pub(crate) fn saw_listing(&self) {
+    pub(crate) fn note_listing(&self) {
         self.is_listed.store(true, Relaxed);
     }
 
@@ -197,7 +197,7 @@ impl Background {
     }
 
     /// Notes that a reader waits for `ino` to be rendered.
-    pub(crate) fn saw_render(&self, ino: Ino) {
+    pub(crate) fn note_render(&self, ino: Ino) {
         self.awaited.store(ino.0, Relaxed);
     }
 
@@ -214,7 +214,7 @@ impl Background {
 
     /// Notes that the text of `ino` is read. If this continues a sequence, the
     /// next files up to `last` are wanted too.
-    pub(crate) fn saw_request(&self, ino: Ino, last: Ino) {
+    pub(crate) fn note_read(&self, ino: Ino, last: Ino) {
         let mut ahead = self.lock();
         let wanted = ahead.wanted_after(ino.0, last.0);
         if let Some(range) = wanted {
@@ -325,12 +325,12 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_the_haste_goes_on_when_it_is_done_or_takes_long() {
+    fn waiting_for_first_lengths_ends_when_done_or_timed_out() {
         let background = Background::default();
-        background.wait_for_haste(Duration::from_millis(1));
-        assert!(!background.lock().is_hastened);
-        background.lock().is_hastened = true;
-        background.wait_for_haste(Duration::from_hours(1));
+        background.wait_for_first_lengths(Duration::from_millis(1));
+        assert!(!background.lock().has_first_lengths);
+        background.lock().has_first_lengths = true;
+        background.wait_for_first_lengths(Duration::from_hours(1));
     }
 
     #[test]
@@ -342,17 +342,17 @@ mod tests {
             before.elapsed() >= REST
         };
         assert!(!background.is_listed.load(Relaxed));
-        background.saw_listing();
+        background.note_listing();
         assert!(rested());
         assert!(!background.is_listed.load(Relaxed), "it goes on then");
         background.stop();
-        background.saw_listing();
+        background.note_listing();
         background.rest_while_listed();
         assert!(!background.is_listed.load(Relaxed));
     }
 
     #[test]
-    fn nothing_is_wanted_beyond_the_last() {
+    fn read_ahead_stops_at_the_last_file() {
         let mut ahead = Ahead::default();
         let ranges: Vec<_> = (9_900..=10_000)
             .filter_map(|number| ahead.wanted_after(number, 10_000))

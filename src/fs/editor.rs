@@ -69,7 +69,7 @@ pub struct Saved {
     /// Files of [`Size::Rendered`](crate::fs::volume::Size::Rendered) whose text is
     /// another now, that came or went. What is not among them has the text
     /// it had.
-    pub touched: Touched,
+    pub touched: ChangedTexts,
     /// The files that it is about: the one edited, or all that were made.
     pub files: Vec<Ino>,
     /// Lines for the log: what is stored otherwise than it was written.
@@ -81,7 +81,7 @@ impl Saved {
     pub(crate) fn nothing(files: Vec<Ino>, notes: Vec<String>) -> Saved {
         Saved {
             volume: None,
-            touched: Touched::Files(Vec::new()),
+            touched: ChangedTexts::Files(Vec::new()),
             files,
             notes,
         }
@@ -90,7 +90,7 @@ impl Saved {
 
 /// Files whose text a save changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Touched {
+pub enum ChangedTexts {
     /// That of these files.
     Files(Vec<Ino>),
     /// That of these files, and all directories list what they did before.

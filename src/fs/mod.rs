@@ -33,7 +33,7 @@ pub(crate) mod volume;
 pub(crate) use background::Background;
 pub(crate) use content::text::Text;
 pub(crate) use content::texts::TextCache;
-pub(crate) use editor::{Editor, Refusal, Role, Saved, Touched};
+pub(crate) use editor::{ChangedTexts, Editor, Refusal, Role, Saved};
 pub use error::Error;
 pub(crate) use source::Source;
 pub use types::{Attr, Bytes, Changes, ListingWithAttrs};

@@ -76,7 +76,7 @@ pub(crate) fn holds(ino: Ino) -> bool {
 
 /// Returns whether the file is built again and again, so that its attributes
 /// must not be cached.
-pub(crate) fn is_renewed(ino: Ino) -> bool {
+pub(crate) fn is_volatile(ino: Ino) -> bool {
     holds(ino.within_slot()) && ino.index() > REJECTED.index()
 }
 
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_never_stop_asking_see_it_made_anew_too() {
+    fn status_is_rebuilt_for_constant_readers_too() {
         let (about, subject) = (About::default(), Counting::new());
         for milliseconds in (0..=10_000).step_by(20) {
             NOW.set(Duration::from_millis(milliseconds));

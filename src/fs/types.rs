@@ -36,8 +36,8 @@ pub struct Attr {
 impl Attr {
     /// Whether it is made anew again and again, so that nothing that was told
     /// of it is to be kept.
-    pub fn is_renewed(&self) -> bool {
-        status::is_renewed(self.ino)
+    pub fn is_volatile(&self) -> bool {
+        status::is_volatile(self.ino)
     }
 
     /// Of a file or directory of this length, whose content has this mark.

@@ -175,7 +175,7 @@ impl Mounted {
         };
         vfs.set_mounting(mounting(&place, options));
         let mut background = start_background(&vfs).map_err(|error| failed(error.to_string()))?;
-        vfs.background().wait_for_haste(HEAD_START);
+        vfs.background().wait_for_first_lengths(HEAD_START);
         let told = Arc::new(OnceLock::new());
         let adapter = Adapter::new(Arc::clone(&vfs), ownership, options, Arc::clone(&told));
         let served = Session::new(adapter, &place, &config(options))
@@ -324,7 +324,7 @@ fn start_background(vfs: &Arc<Vfs>) -> io::Result<Vec<JoinHandle<()>>> {
         thread::Builder::new()
             .name("fill".to_owned())
             .spawn(move || {
-                filler.background().wait_for_haste(LATEST_FILL);
+                filler.background().wait_for_first_lengths(LATEST_FILL);
                 // On Linux, this sets the niceness of the current thread only.
                 if let Err(error) = rustix::process::nice(19) {
                     log::debug!("nice: {error}");
@@ -336,7 +336,7 @@ fn start_background(vfs: &Arc<Vfs>) -> io::Result<Vec<JoinHandle<()>>> {
         let reader = Arc::clone(vfs);
         let thread = thread::Builder::new().name("read-ahead".to_owned());
         let thread = thread.spawn(move || {
-            reader.hasten();
+            reader.measure_first_files();
             reader.read_ahead();
         })?;
         threads.push(thread);
@@ -380,9 +380,7 @@ fn start_syncing(vfs: &Arc<Vfs>) -> io::Result<JoinHandle<()>> {
 /// saves.
 fn end_writing(vfs: &Vfs) {
     if let Err(error) = vfs.drafts().end() {
-        log::error!(
-            "sync failed: saves are in the journal of the base, not in its files yet: {error}"
-        );
+        log::error!("sync failed: saves are not durable yet: {error}");
     }
 }
 

@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_is_escaped_and_blank_properties_are_left_out() {
+    fn added_text_is_escaped_and_blank_properties_are_omitted() {
         let page = Page {
             title: "T",
             notes: &["1 < 2".to_owned()],

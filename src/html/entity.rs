@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_escaped_comes_back() {
+    fn escaping_round_trips() {
         let text = "<a href=\"x\">&amp;'</a>";
         let mut escaped = String::new();
         escape(text, &mut escaped);

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_the_rest_of_the_page() {
+    fn an_unterminated_token_takes_the_rest_of_the_page() {
         for page in ["<a href=\"x>y", "<a ", "</a b", "<!d", "<?x"] {
             assert_eq!(tokens(page), [Token::Broken(page)], "{page}");
         }

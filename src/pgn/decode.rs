@@ -20,7 +20,7 @@ use super::place::Place;
 use super::remarks::{Remarks, Subject, is_flagged_before, unglued, without_damage};
 use super::stream::{InPage, are_words};
 use super::tags;
-use super::told::{Front, Held, settle};
+use super::told::{Front, PendingComment, settle};
 use crate::game::{
     Branch, Game, GameResult, Line, MAX_PLIES, MAX_REMARKS, NoSuchMove, PlyId, Position,
 };
@@ -292,7 +292,7 @@ struct MoveText<'g, 't> {
     waiting: Vec<Cow<'t, str>>,
     /// Comments after the last move of this line, if the tags name moves that
     /// the comments in front of them are about.
-    held: Vec<Held<'t>>,
+    held: Vec<PendingComment<'t>>,
     /// Comments that were held, with the moves beside them.
     fronts: Vec<Front<'t>>,
     /// How many comments have waited or were held in any line.
@@ -315,7 +315,7 @@ struct Outer<'t> {
     before: Branch,
     earlier: Option<Branch>,
     waiting: Vec<Cow<'t, str>>,
-    held: Vec<Held<'t>>,
+    held: Vec<PendingComment<'t>>,
     /// Where the variation begins in the text.
     open: Place,
 }
@@ -754,7 +754,7 @@ impl<'t> MoveText<'_, 't> {
         let follows = self.before.is_some() || self.outer.is_empty();
         let is_behind_variation = self.is_behind_variation;
         if follows && !self.remarks.names.is_empty() {
-            self.held.push(Held {
+            self.held.push(PendingComment {
                 comment,
                 is_behind_variation,
             });

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_as_plain_is_read_the_same_way() {
+    fn plain_and_full_notation_parse_alike() {
         let parts: [&[&str]; 5] = [
             &["", "K", "Q", "N", "B", "P", "O-O", "O-O-O", "b", "n"],
             &["", "a", "h", "3", "a3", "B", "x", "-"],
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_move_says_it_takes_must_be_there() {
+    fn a_named_captured_piece_must_exist() {
         let fen = "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1";
         check(
             fen,

@@ -202,18 +202,18 @@ pub(super) struct Front<'t> {
     pub(super) after: PlyId,
     /// The ply in front of which they stand.
     pub(super) next: PlyId,
-    pub(super) comments: Vec<Held<'t>>,
+    pub(super) comments: Vec<PendingComment<'t>>,
 }
 
 /// A comment that waits for the names of moves.
 #[derive(Debug)]
-pub(super) struct Held<'t> {
+pub(super) struct PendingComment<'t> {
     pub(super) comment: Cow<'t, str>,
     /// Whether it stands behind a variation of the move that it follows.
     pub(super) is_behind_variation: bool,
 }
 
-impl Held<'_> {
+impl PendingComment<'_> {
     fn is_text(&self) -> bool {
         !is_flagged_before(&self.comment) && has_text(&self.comment)
     }
@@ -267,7 +267,7 @@ pub(super) fn settle(
         let Front { after, next, .. } = front;
         let last = named
             .contains(&next)
-            .then(|| front.comments.iter().rposition(Held::is_text));
+            .then(|| front.comments.iter().rposition(PendingComment::is_text));
         let last = last.flatten();
         if last.is_some() {
             settled.named.push(next);

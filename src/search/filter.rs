@@ -11,7 +11,7 @@ use super::index::Index;
 use super::moments::{self, Probe};
 use super::parse::Query;
 use super::remarks;
-use super::segment::Said;
+use super::segment::MaskAnswer;
 use super::source::{Content, Fault, Header, Names, Source};
 use super::term::{EcoRange, Field, Outcome, Range, Round, Side, Test, Wanted};
 use crate::game::{Game, GameResult, Position};
@@ -131,8 +131,8 @@ struct ToldGames {
     open: GameSet,
 }
 
-impl From<Said> for ToldGames {
-    fn from(said: Said) -> ToldGames {
+impl From<MaskAnswer> for ToldGames {
+    fn from(said: MaskAnswer) -> ToldGames {
         ToldGames {
             fitting: said.fitting,
             open: said.open,

@@ -22,8 +22,8 @@ use super::game_set::GameSet;
 use super::moves::{Played, Sequel};
 use super::parse::Query;
 use super::reach::{Next, Part, Reaches};
-use super::scan::{Ended, Maker, Told, scan};
-use super::segment::{Found, List, MAIN, Said, Segment, Totals, VARIATIONS};
+use super::scan::{Ended, Maker, ScanEvent, scan};
+use super::segment::{Found, List, MAIN, MaskAnswer, Segment, Totals, VARIATIONS};
 use super::source::{Fault, Header, Reader, Source};
 use super::term::Wanted;
 use super::walk::{Continue, walk};
@@ -96,7 +96,7 @@ impl Index {
             seed: memory_seed(),
         };
         let scanned = scan(source, &filter, &maker, &mut |told| {
-            if let Told::Piece(piece) = told {
+            if let ScanEvent::Piece(piece) = told {
                 part.add(piece);
             }
             if part.reaches.len() > most {
@@ -173,7 +173,7 @@ impl Index {
     /// # Errors
     ///
     /// If their file is damaged or cannot be read.
-    pub(super) fn ask_masks(&self, wanted: &[Wanted]) -> io::Result<Option<Said>> {
+    pub(super) fn ask_masks(&self, wanted: &[Wanted]) -> io::Result<Option<MaskAnswer>> {
         let masks = self.segment().and_then(|(segment, _)| segment.masks());
         let Some(masks) = masks.filter(|_| !self.in_variations) else {
             return Ok(None);
@@ -232,7 +232,7 @@ impl Index {
             }
             if let Some(header) = found {
                 maker.make(&[header], reader.as_mut(), &mut |told| {
-                    if let Told::Piece(piece) = told {
+                    if let ScanEvent::Piece(piece) = told {
                         later.add(piece);
                     }
                     true
@@ -260,7 +260,7 @@ impl Index {
         source: &dyn Source,
         these: Option<&GameSet>,
     ) -> io::Result<Played> {
-        let mut asking = Asking::new(self, source, these);
+        let mut asking = IndexQuery::new(self, source, these);
         let mut played = Played::default();
         if !asking.add_totals(position, &mut played)? {
             asking.for_each(position, &mut |header, next| {
@@ -291,7 +291,7 @@ impl Index {
         source: &dyn Source,
         these: Option<&GameSet>,
     ) -> io::Result<GameSet> {
-        Asking::new(self, source, these).games(position)
+        IndexQuery::new(self, source, these).games(position)
     }
 
     /// The games that reach a position, deleted ones too.
@@ -300,14 +300,14 @@ impl Index {
     ///
     /// If the file of the index is damaged or cannot be read.
     pub fn all_games(&self, position: &Position, source: &dyn Source) -> io::Result<GameSet> {
-        let mut asking = Asking::new(self, source, None);
+        let mut asking = IndexQuery::new(self, source, None);
         asking.with_deleted = true;
         asking.games(position)
     }
 }
 
 /// A query of an index.
-struct Asking<'a> {
+struct IndexQuery<'a> {
     index: &'a Index,
     source: &'a dyn Source,
     these: Option<&'a GameSet>,
@@ -319,13 +319,13 @@ struct Asking<'a> {
     found: HashMap<(u64, usize), Arc<Found>>,
 }
 
-impl<'a> Asking<'a> {
-    fn new(index: &'a Index, source: &'a dyn Source, these: Option<&'a GameSet>) -> Asking<'a> {
+impl<'a> IndexQuery<'a> {
+    fn new(index: &'a Index, source: &'a dyn Source, these: Option<&'a GameSet>) -> IndexQuery<'a> {
         let cursors = match &index.first {
             First::Memory(_) => None,
             First::File(segment) => Some((&**segment, segment.cursor(), segment.cursor())),
         };
-        Asking {
+        IndexQuery {
             index,
             source,
             these,

@@ -48,7 +48,7 @@ pub use help::TERM_HELP;
 pub use index::{Index, MOST_CHANGED, Reached};
 pub use moves::{Counter, Played, Statistics};
 pub use parse::{NoPosition, Query, TERMS, TermError, position};
-pub use scan::{Ended, Fitting, Give, Maker, Told, scan, select};
+pub use scan::{Ended, Fitting, Give, Maker, ScanEvent, scan, select};
 pub use segment::{NewSegment, Phase, Segment, masks_file, positions_of_headers};
 pub use source::{Content, Contents, Fault, Header, Names, Reader, Source};
 pub use table::{MOVE_COLUMNS, PlayedMove};

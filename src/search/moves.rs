@@ -6,7 +6,7 @@ use shakmaty::{Bitboard, CastlingSide, Color, Move, Role};
 
 use super::board::{Bounds, Moment, Placement};
 use super::index::Reached;
-use super::scan::{Give, Maker, Told};
+use super::scan::{Give, Maker, ScanEvent};
 use super::source::{Header, Reader};
 use super::walk::{Continue, walk};
 use crate::game::{Game, GameResult, PlyId, Position, PositionKey, rating_difference};
@@ -278,13 +278,13 @@ impl Maker for Counter {
                     }
                 }
                 Err(fault) => {
-                    if !give(Told::Unreadable(header.number, fault)) {
+                    if !give(ScanEvent::Unreadable(header.number, fault)) {
                         return;
                     }
                 }
             }
         }
-        give(Told::Piece(reached));
+        give(ScanEvent::Piece(reached));
     }
 }
 

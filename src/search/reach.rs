@@ -3,7 +3,7 @@
 use shakmaty::{Move, Role, Square};
 
 use super::moves::Sequel;
-use super::scan::{Give, Maker, Told};
+use super::scan::{Give, Maker, ScanEvent};
 use super::source::{Header, Reader};
 use super::walk::{Continue, walk};
 use crate::game::{Game, Position};
@@ -143,11 +143,13 @@ impl Maker for Reaches {
             } else {
                 part.unreadable.push(header.number);
             }
-            if part.reaches.len() > MOST_IN_PIECE && !give(Told::Piece(std::mem::take(&mut part))) {
+            if part.reaches.len() > MOST_IN_PIECE
+                && !give(ScanEvent::Piece(std::mem::take(&mut part)))
+            {
                 return;
             }
         }
-        give(Told::Piece(part));
+        give(ScanEvent::Piece(part));
     }
 }
 

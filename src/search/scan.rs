@@ -23,7 +23,7 @@ const PIECES: usize = 4;
 
 /// Event of a running search.
 #[derive(Debug)]
-pub enum Told<P> {
+pub enum ScanEvent<P> {
     /// A result for matching games.
     Piece(P),
     /// A game that could not be read, and therefore does not match.
@@ -55,10 +55,10 @@ pub trait Maker: Sync {
 }
 
 /// Callback that takes events. Returns false to stop the search.
-pub type Give<'g, P> = &'g mut dyn FnMut(Told<P>) -> bool;
+pub type Give<'g, P> = &'g mut dyn FnMut(ScanEvent<P>) -> bool;
 
 enum Message<P> {
-    Told(Told<P>),
+    ScanEvent(ScanEvent<P>),
     Failed(Fault),
     /// The end of a range.
     End,
@@ -75,7 +75,7 @@ pub fn scan<M: Maker>(
     source: &dyn Source,
     filter: &Filter,
     maker: &M,
-    take: &mut dyn FnMut(Told<M::Piece>) -> io::Result<()>,
+    take: &mut dyn FnMut(ScanEvent<M::Piece>) -> io::Result<()>,
 ) -> Result<(), Ended> {
     let (first, last) = filter.numbers();
     let step = if filter.asks_games() || maker.reads_games() {
@@ -113,13 +113,13 @@ pub fn scan<M: Maker>(
         for (_, receiver) in (0..stretches).zip(receivers.iter().cycle()) {
             loop {
                 match receiver.recv() {
-                    Ok(Message::Told(told)) => take(told).map_err(Ended::Taker)?,
+                    Ok(Message::ScanEvent(told)) => take(told).map_err(Ended::Taker)?,
                     Ok(Message::Failed(fault)) => return Err(Ended::Source(fault)),
                     Ok(Message::End) => break,
                     Err(_) => return Err(Ended::Source("a thread ended early".into())),
                 }
             }
-            take(Told::Searched(step)).map_err(Ended::Taker)?;
+            take(ScanEvent::Searched(step)).map_err(Ended::Taker)?;
         }
         Ok(())
     })
@@ -133,7 +133,7 @@ pub fn scan<M: Maker>(
 pub fn select(source: &dyn Source, filter: &Filter) -> Result<GameSet, Fault> {
     let mut games = GameSet::default();
     let taken = scan(source, filter, &Fitting, &mut |told| {
-        if let Told::Piece(numbers) = told {
+        if let ScanEvent::Piece(numbers) = told {
             for number in numbers {
                 games.add(number);
             }
@@ -159,7 +159,9 @@ impl Maker for Fitting {
     }
 
     fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u32>>) {
-        give(Told::Piece(games.iter().map(|game| game.number).collect()));
+        give(ScanEvent::Piece(
+            games.iter().map(|game| game.number).collect(),
+        ));
     }
 }
 
@@ -181,7 +183,7 @@ impl Worker<'_> {
         maker: &M,
         sender: &SyncSender<Message<M::Piece>>,
     ) -> bool {
-        let mut give = |told| sender.send(Message::Told(told)).is_ok();
+        let mut give = |told| sender.send(Message::ScanEvent(told)).is_ok();
         let (fitting, open) = (&mut self.fitting, &mut self.open);
         fitting.clear();
         open.clear();
@@ -216,7 +218,7 @@ impl Worker<'_> {
             match read {
                 Ok(game) => self.filter.fits(header, game),
                 Err(fault) => {
-                    is_wanted = give(Told::Unreadable(header.number, fault));
+                    is_wanted = give(ScanEvent::Unreadable(header.number, fault));
                     false
                 }
             }

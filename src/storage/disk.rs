@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_refused_and_keeps_nobody_waiting() {
+    fn a_pipe_is_refused_without_blocking() {
         let folder = tempfile::tempdir().unwrap();
         let mode = nix::sys::stat::Mode::S_IRWXU;
         nix::unistd::mkfifo(&folder.path().join("pipe"), mode).unwrap();
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_is_told_from_what_never_was() {
+    fn a_removed_file_differs_from_a_missing_one() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.cbg");
         std::fs::write(&path, [0; 100]).unwrap();

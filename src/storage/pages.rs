@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_from_any_place() {
+    fn pages_read_back_from_any_offset() {
         for length in [0, 1, CONTENT - 1, CONTENT, CONTENT + 1, 3 * CONTENT + 9] {
             let content = content(length);
             let pages = opened(&written(&content)).unwrap();

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_writes_any_more_is_cleared_and_nothing_else() {
+    fn only_unfinished_files_without_a_writer_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path();
         for name in ["new-x.unfinished", "x.positions", "unfinished"] {

@@ -25,7 +25,7 @@ pub(super) const LEVEL: i32 = 1;
 
 /// Statistics, page index and Bloom filter of a column.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct ColumnStatistics {
     pub(super) statistics: Option<Statistics>,
     pub(super) pages: Option<ColumnIndexMetaData>,
     pub(super) bloom_filter: Option<Sbbf>,
@@ -146,7 +146,7 @@ impl Chunk {
     pub(super) fn append_to<W: Write + Send>(
         self,
         column: ColumnDescPtr,
-        told: Told,
+        told: ColumnStatistics,
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Result<()> {
         let (kinds, encoding) = (self.kinds(), self.encoding());

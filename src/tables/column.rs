@@ -10,7 +10,7 @@ use ::parquet::file::reader::RowGroupReader;
 use ::parquet::schema::types::ColumnDescPtr;
 
 use super::days::date_of;
-use super::guard::{Held, Pages, Round};
+use super::guard::{PageMemory, Pages, Round};
 
 /// The texts of some rows of a column.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl Texts {
 pub(super) struct Reader {
     kind: Reading,
     round: Round,
-    held: Held,
+    held: PageMemory,
     /// Level of a value that is there.
     max_definition: i16,
     definitions: Vec<i16>,
@@ -71,7 +71,7 @@ impl Reader {
     pub(super) fn open(
         group: &dyn RowGroupReader,
         index: usize,
-        held: &Held,
+        held: &PageMemory,
     ) -> Result<Option<Reader>> {
         let column = group.metadata().schema_descr().column(index);
         let round = Round::default();

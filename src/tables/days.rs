@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_day_has_no_number() {
+    fn invalid_dates_have_no_day_number() {
         for (year, month, day) in [
             (2016, 0, 0),
             (2016, 7, 0),

@@ -92,7 +92,7 @@ fn field(rest: &mut &[u8]) -> Option<u64> {
 
 /// Memory of the pages of all columns.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Held(Arc<Mutex<u64>>);
+pub(super) struct PageMemory(Arc<Mutex<u64>>);
 
 /// Memory of the pages of a column since rows were begun to be read.
 #[derive(Clone, Debug, Default)]
@@ -110,14 +110,14 @@ struct Counts {
 
 impl Round {
     /// Rows are begun: nothing holds the pages before.
-    pub(super) fn begin(&self, held: &Held) {
+    pub(super) fn begin(&self, held: &PageMemory) {
         let mut counts = self.0.lock();
         *held.0.lock() -= counts.before;
         counts.before = 0;
         counts.values = 0;
     }
 
-    fn add(&self, page: &Page, held: &Held) -> Result<()> {
+    fn add(&self, page: &Page, held: &PageMemory) -> Result<()> {
         let bytes = page.buffer().len() as u64;
         let mut counts = self.0.lock();
         counts.before += counts.last;
@@ -138,7 +138,7 @@ impl Round {
 pub(super) struct Pages {
     pub(super) unguarded: Box<dyn PageReader>,
     pub(super) round: Round,
-    pub(super) held: Held,
+    pub(super) held: PageMemory,
     /// Whether a row may have many values.
     pub(super) is_list: bool,
 }

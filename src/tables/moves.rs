@@ -7,7 +7,7 @@ use ::parquet::errors::Result;
 use ::parquet::file::writer::SerializedRowGroupWriter;
 use ::parquet::schema::types::ColumnDescPtr;
 
-use super::chunk::{Chunk, Numbers, Told, append_length, width};
+use super::chunk::{Chunk, ColumnStatistics, Numbers, append_length, width};
 use super::uci::{self, CODES};
 /// A page has so many moves or few more.
 const PAGE_MOVES: usize = 1 << 15;
@@ -52,7 +52,7 @@ impl Moves {
         page.write(width, &mut chunk)?;
         self.codes.clear();
         self.ends.clear();
-        chunk.append_to(column, Told::default(), group)
+        chunk.append_to(column, ColumnStatistics::default(), group)
     }
 
     fn of(&self, row: usize) -> &[u16] {

@@ -19,7 +19,7 @@ use ::parquet::schema::types::SchemaDescriptor;
 use super::asked::{EXTENSION, is_parquet};
 use super::column::{self, Reader};
 use super::games::{COLUMNS, TABLE, is_signed};
-use super::guard::{GuardedFile, Held};
+use super::guard::{GuardedFile, PageMemory};
 use super::sorter::{Sorted, Sorter};
 use crate::game::Date;
 
@@ -208,7 +208,7 @@ impl Spool {
         progress: &dyn Fn(u64),
     ) -> io::Result<()> {
         let mut readers = Vec::new();
-        let held = Held::default();
+        let held = PageMemory::default();
         for (role, leaf) in &columns.leaves {
             if let Some(reader) = Reader::open(group, *leaf, &held).map_err(damaged)? {
                 readers.push((role, reader, column::Texts::default()));

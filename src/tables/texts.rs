@@ -16,7 +16,7 @@ use ::parquet::file::writer::SerializedRowGroupWriter;
 use ::parquet::schema::types::ColumnDescPtr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::chunk::{Chunk, Numbers, Runs, Told, append_length, width};
+use super::chunk::{Chunk, ColumnStatistics, Numbers, Runs, append_length, width};
 
 /// A page has so many rows.
 const PAGE_ROWS: usize = 1 << 12;
@@ -284,7 +284,7 @@ impl Texts {
             none += u64::from(nulls);
             page.write(width, &mut chunk)?;
         }
-        let told = Told {
+        let told = ColumnStatistics {
             statistics: sorted.statistics(none).or_else(|| Some(nothing_but(none))),
             pages: index(&sorted, &bounds)?,
             bloom_filter: if self.has_bloom_filter {
@@ -381,9 +381,9 @@ impl Lists {
             }
         }
         page.write(width, &mut chunk)?;
-        let told = Told {
+        let told = ColumnStatistics {
             statistics: sorted.statistics(none).or_else(|| Some(nothing_but(none))),
-            ..Told::default()
+            ..ColumnStatistics::default()
         };
         self.words.clear();
         self.numbers.clear();
@@ -443,7 +443,7 @@ impl LongTexts {
         }
         self.bytes.clear();
         self.ends.clear();
-        chunk.append_to(column, Told::default(), group)
+        chunk.append_to(column, ColumnStatistics::default(), group)
     }
 }
 

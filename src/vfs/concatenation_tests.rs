@@ -243,7 +243,7 @@ fn four_readers_at_once_get_what_is_theirs() {
 }
 
 #[test]
-fn who_reads_on_has_every_text_rendered_once_more_at_most() {
+fn a_sequential_reader_renders_each_text_at_most_twice() {
     let texts = (0..5000).map(|_| Some(vec![b'x'; 1000]));
     let made = Made::new(texts.collect());
     for helpers in [0, 2] {
@@ -344,7 +344,7 @@ fn lengths_are_listed_where_they_are_known() {
 }
 
 #[test]
-fn what_is_listed_before_the_listing_breaks_off_is_there() {
+fn files_listed_before_an_error_are_in_the_concatenation() {
     let mut made = Arc::into_inner(made()).unwrap();
     for listed in [1000, 0] {
         made.listed = listed;

@@ -34,7 +34,7 @@ pub use crate::drafts::{Access, Drafts, Handle, RenameMode};
 pub use crate::fs::background::Background;
 pub use crate::fs::content::lengths::{Measure, Sizes};
 pub use crate::fs::content::text::Text;
-pub use crate::fs::editor::{Edit, Editor, Input, Refusal, Role, Saved, Touched};
+pub use crate::fs::editor::{ChangedTexts, Edit, Editor, Input, Refusal, Role, Saved};
 pub use crate::fs::mount::folder::{BaseInFolder, Bases};
 pub use crate::fs::names::{format_game, parse_game};
 pub use crate::fs::source::Source;
@@ -55,7 +55,7 @@ use nix::sys::statvfs::statvfs;
 use crate::fs::mount::folder::BaseFolder;
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::mount::snapshot::{Shared, Snapshot};
-use crate::fs::mount::whole::{Mount, Mounted, Place, globally};
+use crate::fs::mount::whole::{Mount, Mounted, Place, with_mount_number};
 use crate::fs::{names, status as about};
 
 /// How a [`Vfs`] works.
@@ -202,7 +202,7 @@ impl Vfs {
             directories.extend(slot.told_directories());
             is_changed = true;
         }
-        let names = if self.mount.shared.names.were_called_back() || is_changed {
+        let names = if self.mount.shared.names.take_invalidation_request() || is_changed {
             self.mount.shared.names.take()
         } else {
             Some(Vec::new())
@@ -343,14 +343,14 @@ impl Vfs {
                 {
                     names.add(entry.name.as_bytes());
                 }
-                let told = |attr| self.drafts.with_names(globally(attr, slot));
+                let told = |attr| self.drafts.with_names(with_mount_number(attr, slot));
                 has_room = listing(&entry, attr.map(|attr| Ok(told(attr?))));
                 has_room
             })
         });
         drop(names);
         if with_attrs {
-            self.mount.call_back_if_over(&place, before.as_deref());
+            self.mount.invalidate_if_replaced(&place, before.as_deref());
         }
         listed?;
         if has_room && inner == Ino::ROOT && after < about::COOKIE {
@@ -358,7 +358,7 @@ impl Vfs {
             has_room = list_directory(about::NAME, about::COOKIE, &status, listing);
         }
         if let (true, Place::Volume(slot, _), Some(overlay)) = (has_room, &place, &overlay) {
-            self.drafts.list_own(slot, overlay, after, listing);
+            self.drafts.list_drafts(slot, overlay, after, listing);
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ const STRETCH: u64 = 256;
 
 /// Number of files that all threads measure when a mount begins: all files of
 /// most bases, and about 50 ms of work for the largest.
-const HASTE: u64 = 8192;
+const FIRST_FILES: u64 = 8192;
 
 /// Number of files that a thread takes at a time then.
 const SHARE: u64 = 64;
@@ -79,20 +79,20 @@ impl Vfs {
     /// Computes the lengths of the first files with all threads that call this,
     /// and caches their texts as [`fill`](Vfs::fill) does. All calls return
     /// when the work is done.
-    pub fn hasten(&self) {
+    pub fn measure_first_files(&self) {
         for snapshot in self.snapshots() {
-            self.hasten_snapshot(&snapshot);
+            self.measure_first_files_of(&snapshot);
         }
         // What others have taken on of it is done in a moment.
-        self.background().lock().is_hastened = true;
+        self.background().lock().has_first_lengths = true;
         self.background().wake();
     }
 
-    fn hasten_snapshot(&self, snapshot: &Snapshot) {
+    fn measure_first_files_of(&self, snapshot: &Snapshot) {
         snapshot.load_sizes_once();
         snapshot.volume.look_ahead();
         let (first, last) = snapshot.rendered();
-        let end = (last.0 + 1).min(first.0 + HASTE);
+        let end = (last.0 + 1).min(first.0 + FIRST_FILES);
         let comfortable = self.comfortable(snapshot);
         let mut renderer = snapshot.volume.renderer();
         loop {

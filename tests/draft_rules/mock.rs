@@ -13,8 +13,8 @@ use std::time::SystemTime;
 
 use cbfs::vfs::Input;
 use cbfs::vfs::{Access, Attr, Completeness, Error, Handle, Ino, Options, RenameMode, Vfs};
+use cbfs::vfs::{ChangedTexts, Editor, Refusal, Role, Saved};
 use cbfs::vfs::{DirEntry, Listing, Node, NodeKind, Size, Statistics, Volume};
-use cbfs::vfs::{Editor, Refusal, Role, Saved, Touched};
 use cbfs::vfs::{format_game, parse_game};
 
 pub(crate) const GAMES: Ino = Ino(2);
@@ -99,7 +99,7 @@ impl Texts {
         if games == self.games {
             return Ok(Saved {
                 volume: None,
-                touched: Touched::Files(Vec::new()),
+                touched: ChangedTexts::Files(Vec::new()),
                 files,
                 notes: Vec::new(),
             });
@@ -112,7 +112,7 @@ impl Texts {
         };
         Ok(Saved {
             volume: Some(Box::new(volume)),
-            touched: Touched::Files(files.clone()),
+            touched: ChangedTexts::Files(files.clone()),
             files,
             notes: Vec::new(),
         })

@@ -1131,20 +1131,20 @@ fn scratch_files_keep_their_attributes() {
 fn changes_are_reported_to_the_kernel() {
     let mount = mount();
     mount.vfs.lookup(Ino::ROOT, b"games").unwrap();
-    assert!(!mount.vfs.drafts().take_change());
+    assert!(!mount.vfs.drafts().take_name_changes());
     mount.write(GAMES, "tmp", "new *").unwrap();
     mount.rename((GAMES, "tmp"), (GAMES, ONE)).unwrap();
-    assert!(mount.vfs.drafts().take_change() && !mount.vfs.drafts().take_change());
+    assert!(mount.vfs.drafts().take_name_changes() && !mount.vfs.drafts().take_name_changes());
     mount.read(GAMES, ONE).unwrap();
-    assert!(!mount.vfs.drafts().take_change());
+    assert!(!mount.vfs.drafts().take_name_changes());
     let handle = mount.open(GAMES, TWO, REWRITE).unwrap();
     mount.put(handle, 0, "new *");
     assert!(
-        !mount.vfs.drafts().take_change(),
+        !mount.vfs.drafts().take_name_changes(),
         "a draft is shown to nobody"
     );
     mount.vfs.drafts().flush(handle).unwrap();
-    assert!(mount.vfs.drafts().take_change());
+    assert!(mount.vfs.drafts().take_name_changes());
     mount.vfs.drafts().release(handle);
     let changes: [&dyn Fn() -> Answer<()>; 4] = [
         &|| mount.rename((GAMES, ONE), (GAMES, "backup")),
@@ -1154,7 +1154,7 @@ fn changes_are_reported_to_the_kernel() {
     ];
     for change in changes {
         change().unwrap();
-        assert!(mount.vfs.drafts().take_change());
+        assert!(mount.vfs.drafts().take_name_changes());
     }
 }
 

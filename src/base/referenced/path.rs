@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_says_where_and_what_to_do() {
+    fn a_missing_file_error_names_path_and_remedy() {
         let why = resolve("C:\\x\\y.pgn", Path::new("/none"), &[map("c:\\X=/other")]);
         assert_eq!(
             why.unwrap_err(),

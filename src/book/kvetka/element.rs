@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_the_damage_is_kept() {
+    fn elements_before_damage_are_kept() {
         let (record, fault) = decode(&[1, 2, 3, 200, 0x0D, 0], LAYOUT);
         assert_eq!(fault.unwrap().offset, 2 + 1 + 22 + 4);
         assert_eq!((record.games, record.moves.len()), (6, 0));

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_book_is_refused_by_name() {
+    fn the_error_for_a_non_book_names_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let why = |name: &str| {
             let path = folder.path().join(name);

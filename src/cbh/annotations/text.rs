@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn texts_round_trip() {
         for label in ["1252", "1251", "1250"] {
             for text in ["♕ ⩲ é", "Ã©", "Łódź", "Женя", "a → b", "Ä", "日本", "±×"]
             {

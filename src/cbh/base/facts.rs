@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_content_decides_is_kept() {
+    fn undecided_bits_are_kept() {
         let stored = GameFacts {
             medals: 0x41,
             flags: 0x0400_0044,

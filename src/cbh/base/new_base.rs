@@ -654,7 +654,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_crash_left_is_finished_if_it_was_ready_and_else_removed() {
+    fn leftovers_of_a_crash_are_completed_or_removed() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("new.cbh");
         let left = folder.path().join(".new.cbfs-new");

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_common_is_found() {
+    fn common_subsequences_are_found() {
         for (old, new, expected) in [
             ("", "", ""),
             ("abc", "", ""),

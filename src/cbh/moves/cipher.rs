@@ -368,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_enciphered_is_deciphered_in_every_mode() {
+    fn encryption_round_trips_in_every_mode() {
         for mode in 0..12 {
             let cipher = Cipher::of_mode(mode).unwrap();
             for opcode in 0..=u8::MAX {

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn values_that_do_not_fit_are_reported() {
         let long = "x".repeat(1 << 16);
         let many = Body::Html(long.repeat(256));
         let fault = |text: &GuidingText| encode(text).unwrap_err().0;

@@ -572,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_damage_is_shown() {
+    fn annotations_before_damage_are_shown() {
         // A text "kept", then one of kind 1a, which nobody knows.
         let unknown = "ffffffff03000000020000000000040000006b6570741a00010203020000000000040000006c6f7374ffffff7f";
         let (remarks, faults) = read(unknown);

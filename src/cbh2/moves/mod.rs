@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn of_moves_cut_short_it_is_known_up_to_where_all_are_there() {
+    fn truncated_moves_report_the_intact_prefix() {
         const ALT: u16 = words::ALTERNATIVE;
         let known = |stored: &[u16]| {
             let content: Vec<u8> = stored.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_ends_the_reading_and_is_told() {
+    fn an_illegal_move_ends_reading_and_is_reported() {
         const ALT: u16 = words::ALTERNATIVE;
         const END: u16 = words::END;
         let moves = words::MOVES;

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waited_for_a_failure_or_a_panic_tries_again() {
+    fn a_waiter_retries_after_a_failure_or_panic() {
         let cache = TextCache::new(1000);
         let start = Barrier::new(2);
         std::thread::scope(|scope| {

@@ -17,10 +17,10 @@ const MOST: usize = 1 << 20;
 
 /// Lookup counts by inode.
 #[derive(Debug, Default)]
-pub(crate) struct Held(Mutex<HashMap<Ino, Holding>>);
+pub(crate) struct LookupCounts(Mutex<HashMap<Ino, LookupCount>>);
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Holding {
+struct LookupCount {
     /// Number of lookups that the kernel has not forgotten.
     lookups: u64,
     /// Mark of the content in the last reply; 0 if no reply had attributes.
@@ -30,7 +30,7 @@ struct Holding {
     is_directory: bool,
 }
 
-impl Holding {
+impl LookupCount {
     fn show(&mut self, attr: &Attr) {
         let is_other = self.mark != 0 && self.mark != attr.generation;
         self.version = self.version.wrapping_add(u32::from(is_other));
@@ -39,7 +39,7 @@ impl Holding {
     }
 }
 
-impl Held {
+impl LookupCounts {
     /// Counts a lookup of `ino`, reported with `attr` unless the reply had only
     /// its name. Returns the number of the reported content.
     pub(crate) fn tell(&self, ino: Ino, attr: Option<&Attr>) -> u32 {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_number_is_held_until_it_was_forgotten_as_often_as_told() {
-        let held = Held::default();
+        let held = LookupCounts::default();
         held.tell(Ino(7), Some(&attr(5)));
         held.tell(Ino(7), None);
         assert_eq!(held.told(Ino(7)), Some(5));
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn contents_of_a_number_are_counted_while_it_is_held() {
-        let held = Held::default();
+        let held = LookupCounts::default();
         let versions = [5, 5, 6, 5].map(|mark| held.tell(Ino(7), Some(&attr(mark))));
         assert_eq!(versions, [0, 0, 1, 2]);
         assert_eq!(held.tell_again(&attr(8)), 3);
@@ -165,8 +165,8 @@ mod tests {
     }
 
     #[test]
-    fn of_a_name_alone_no_content_was_told() {
-        let held = Held::default();
+    fn a_name_without_attributes_reports_no_content() {
+        let held = LookupCounts::default();
         held.tell(Ino(7), None);
         assert_eq!(held.told(Ino(7)), None);
         assert!(held.directories().is_empty());

@@ -52,12 +52,12 @@ pub(crate) struct Page<'n> {
 
 impl Names {
     /// Requests an invalidation of all names.
-    pub(crate) fn call_back(&self) {
+    pub(crate) fn request_invalidation(&self) {
         self.are_outdated.store(true, Relaxed);
     }
 
     /// Returns whether an invalidation was requested since the last call.
-    pub(crate) fn were_called_back(&self) -> bool {
+    pub(crate) fn take_invalidation_request(&self) -> bool {
         self.are_outdated.swap(false, Relaxed)
     }
 
@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn names_are_told_once_and_too_many_are_told_as_such() {
         let names = Names::default();
-        assert!(!names.were_called_back());
-        names.call_back();
-        assert!(names.were_called_back() && !names.were_called_back());
+        assert!(!names.take_invalidation_request());
+        names.request_invalidation();
+        assert!(names.take_invalidation_request() && !names.take_invalidation_request());
         names.add(Ino(2), b"a");
         names.add(Ino(2), b"a");
         names.add(Ino(3), b"a");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_games_as_fit_are_told_and_one_more_is_too_many() {
+    fn one_name_beyond_the_limit_invalidates_all() {
         let names = Names::default();
         let mut page = names.page(Ino(2));
         for number in 1..=MOST {

@@ -66,10 +66,10 @@ pub(crate) struct BaseFolder {
 #[derive(Debug, Default)]
 struct Places {
     /// Those that are there, by number.
-    shown: BTreeMap<u64, Place>,
+    shown: BTreeMap<u64, NamedBase>,
     /// Every base that was ever there, by its path: it keeps its name and its
     /// slot.
-    known: HashMap<PathBuf, Place>,
+    known: HashMap<PathBuf, NamedBase>,
     has_overflowed: bool,
     /// When other bases were found than before. What the folder itself says
     /// moves with each journal that comes and goes in it.
@@ -77,7 +77,7 @@ struct Places {
 }
 
 #[derive(Clone, Debug)]
-struct Place {
+struct NamedBase {
     name: String,
     slot: Arc<LiveBase>,
 }
@@ -132,7 +132,7 @@ impl BaseFolder {
         &self,
         BaseInFolder { name, path }: BaseInFolder,
         places: &mut Places,
-    ) -> Option<Place> {
+    ) -> Option<NamedBase> {
         if let Some(place) = places.known.get(&path) {
             return Some(place.clone());
         }
@@ -140,7 +140,7 @@ impl BaseFolder {
         if let Some(number) = places.free_number(&name) {
             let source = self.folder.source(&path);
             let slot = Arc::new(LiveBase::new(number, Some(source), self.shared.clone()));
-            let place = Place { name, slot };
+            let place = NamedBase { name, slot };
             places.known.insert(path, place.clone());
             return Some(place);
         }
@@ -272,12 +272,12 @@ impl Tree for BaseFolder {
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
         let from = after.saturating_sub(2) + 1;
-        let places: Vec<Place> = {
+        let places: Vec<NamedBase> = {
             let places = self.places();
             let rest = places.shown.range(from..);
             rest.map(|(_, place)| place.clone()).collect()
         };
-        for Place { name, slot } in places {
+        for NamedBase { name, slot } in places {
             let node = root_of(&slot);
             let entry = DirEntry {
                 name: &name,
@@ -307,13 +307,15 @@ impl Subject for BaseFolder {
     }
 
     fn report(&self) -> Report {
-        let mut places: Vec<Place> = self.places().shown.values().cloned().collect();
+        let mut places: Vec<NamedBase> = self.places().shown.values().cloned().collect();
         places.sort_by(|one, other| one.name.cmp(&other.name));
-        let bases = places.into_iter().map(|Place { name, slot }| status::Base {
-            name,
-            snapshot: slot.opened(),
-            shown: slot.shown(),
-        });
+        let bases = places
+            .into_iter()
+            .map(|NamedBase { name, slot }| status::Base {
+                name,
+                snapshot: slot.opened(),
+                shown: slot.shown(),
+            });
         let bases: Vec<_> = bases.collect();
         status::of_folder(self.folder.path(), &bases, &self.shared)
     }

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::fs::content::words::Words;
-use crate::fs::editor::{Edit, Refusal, Saved, Touched};
-use crate::fs::kernel::lookups::Held;
+use crate::fs::editor::{ChangedTexts, Edit, Refusal, Saved};
+use crate::fs::kernel::lookups::LookupCounts;
 use crate::fs::mount::broken::Broken;
 use crate::fs::mount::snapshot::{Shared, Snapshot};
 use crate::fs::source::Source;
@@ -51,16 +51,16 @@ pub(crate) struct LiveBase {
     /// outcome is recorded.
     saving: Mutex<()>,
     /// Held while the source is opened, or something saved into it.
-    watch: Mutex<Watch>,
+    watch: Mutex<SourceState>,
     /// Number and mark of the content of each file in the last reply, in one
     /// word.
     told: Words,
     /// Directories that were reported to the kernel.
     directories: Mutex<BTreeSet<Ino>>,
     /// The same for temporary inodes.
-    held: Held,
+    held: LookupCounts,
     about: About,
-    shown: Mutex<Shown>,
+    shown: Mutex<BaseStatus>,
     unsynced: Mutex<Unsynced>,
 }
 
@@ -77,7 +77,7 @@ enum Unsynced {
 
 /// What a base shows, and why, for `.cbfs/status`.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shown {
+pub(crate) struct BaseStatus {
     /// Why the present state cannot be opened; `None` if it can.
     pub(crate) complaint: Option<String>,
     /// Whether only this error is shown.
@@ -110,7 +110,7 @@ impl Snapshots {
 
 /// What is known of the source.
 #[derive(Debug, Default)]
-struct Watch {
+struct SourceState {
     /// Its state before the present snapshot was opened.
     state: String,
     /// Whether it was opened once more after the last change: a write within
@@ -131,7 +131,7 @@ impl LiveBase {
             watch: Mutex::default(),
             told: Words::default(),
             directories: Mutex::default(),
-            held: Held::default(),
+            held: LookupCounts::default(),
             about: About::default(),
             shown: Mutex::default(),
             unsynced: Mutex::default(),
@@ -139,7 +139,7 @@ impl LiveBase {
     }
 
     /// What is shown, and how that came.
-    pub(crate) fn shown(&self) -> Shown {
+    pub(crate) fn shown(&self) -> BaseStatus {
         self.shown.lock().clone()
     }
 
@@ -165,7 +165,7 @@ impl LiveBase {
     }
 
     /// Shows `volume` from now on.
-    fn publish(&self, volume: Box<dyn Volume>, watch: &mut Watch) -> Arc<Snapshot> {
+    fn publish(&self, volume: Box<dyn Volume>, watch: &mut SourceState) -> Arc<Snapshot> {
         watch.version = watch.version.wrapping_add(1);
         let sizes_file = self.source.as_ref().and_then(|source| source.sizes_file());
         let shared = self.shared.clone();
@@ -175,7 +175,7 @@ impl LiveBase {
         let sizes_file = sizes_file.filter(|_| is_still);
         let snapshot = Snapshot::new(volume, self.number, watch.version, sizes_file, shared);
         let snapshot = self.put(snapshot);
-        self.shared.background.saw_snapshot();
+        self.shared.background.note_snapshot();
         snapshot
     }
 
@@ -210,14 +210,14 @@ impl LiveBase {
         if edited.is_err() && snapshot.volume.is_over() {
             // It is saved, but cannot be shown: it is opened anew, soon.
             watch.state.clear();
-            self.shared.background.hurry();
+            self.shared.background.request_refresh();
         }
         let mut saved = edited?;
         if let Some(volume) = saved.volume.take() {
             self.note_save();
             match &saved.touched {
-                Touched::Any => drop(self.publish(volume, &mut watch)),
-                Touched::Files(touched) | Touched::Texts(touched) => {
+                ChangedTexts::Any => drop(self.publish(volume, &mut watch)),
+                ChangedTexts::Files(touched) | ChangedTexts::Texts(touched) => {
                     watch.version = watch.version.wrapping_add(1);
                     self.put(snapshot.after(volume, watch.version, touched));
                 }
@@ -227,7 +227,7 @@ impl LiveBase {
     }
 
     /// Locks out other saves, renames and removals in this base.
-    pub(crate) fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn lock_saves(&self) -> MutexGuard<'_, ()> {
         self.saving.lock()
     }
 
@@ -360,7 +360,7 @@ impl LiveBase {
         watch.is_some_and(|mut watch| self.refresh_holding(&mut watch))
     }
 
-    fn refresh_holding(&self, watch: &mut Watch) -> bool {
+    fn refresh_holding(&self, watch: &mut SourceState) -> bool {
         let (Some(source), Some(_)) = (&self.source, self.opened()) else {
             return false;
         };

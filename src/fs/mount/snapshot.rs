@@ -52,7 +52,7 @@ impl Shared {
 
 /// State shared by consecutive snapshots with only saves between them.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct Lineage {
     /// Number of the first snapshot; those of the others differ from it in the
     /// low half.
     first: u64,
@@ -72,14 +72,14 @@ pub(crate) struct Line {
     is_examined: AtomicBool,
 }
 
-impl Line {
+impl Lineage {
     /// Numbers of snapshots, of which each line has so many.
     const NUMBERS: u64 = 1 << 32;
 
-    fn new(texts: Arc<TextCache>, sizes_file: Option<(PathBuf, String)>) -> Line {
+    fn new(texts: Arc<TextCache>, sizes_file: Option<(PathBuf, String)>) -> Lineage {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let first = NEXT.fetch_add(1, Relaxed) * Line::NUMBERS;
-        Line {
+        let first = NEXT.fetch_add(1, Relaxed) * Lineage::NUMBERS;
+        Lineage {
             first,
             next: AtomicU64::new(first),
             texts,
@@ -98,11 +98,11 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for Lineage {
     fn drop(&mut self) {
         let first = self.first;
         self.texts
-            .forget(|snapshot| snapshot / Line::NUMBERS == first / Line::NUMBERS);
+            .forget(|snapshot| snapshot / Lineage::NUMBERS == first / Lineage::NUMBERS);
     }
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct Snapshot {
     pub(crate) sizes: Sizes,
     /// What it has in common with those before and after, between which there
     /// were saves only.
-    pub(crate) line: Arc<Line>,
+    pub(crate) line: Arc<Lineage>,
     slot: u64,
     /// Counts the snapshots of a slot, from 1.
     version: u32,
@@ -141,7 +141,7 @@ impl Snapshot {
         shared: Shared,
     ) -> Snapshot {
         let sizes_file = sizes_file.and_then(|path| Some((path, volume.fingerprint()?)));
-        let line = Line::new(Arc::clone(&shared.texts), sizes_file);
+        let line = Lineage::new(Arc::clone(&shared.texts), sizes_file);
         volume.faults(&mut |fault| line.faults.add(fault));
         let serial = line.number();
         Snapshot {
@@ -343,7 +343,7 @@ impl Snapshot {
         after: u64,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
-        self.shared.background.saw_listing();
+        self.shared.background.note_listing();
         // A page of files whose lengths are not known is rendered in one go.
         let mut renderer = None;
         let listing: &mut Listing<'_> = &mut |entry| {
@@ -357,7 +357,7 @@ impl Snapshot {
             let render = renderer.get_or_insert_with(|| self.volume.renderer());
             self.shared
                 .background
-                .saw_render(node.ino.in_slot(self.slot));
+                .note_render(node.ino.in_slot(self.slot));
             let key = self.text_key(node.ino);
             // Its error, if any, comes again with the attributes.
             let _ = self
@@ -397,10 +397,10 @@ impl Snapshot {
         let background = &self.shared.background;
         let number = ino.in_slot(self.slot);
         if self.is_numerous(ino) {
-            background.saw_request(number, self.rendered().1);
+            background.note_read(number, self.rendered().1);
         }
         self.shared.texts.get_or_render(self.text_key(ino), || {
-            background.saw_render(number);
+            background.note_render(number);
             self.render(ino, |ino, text| self.volume.render(ino, text))
         })
     }

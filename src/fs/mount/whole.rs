@@ -81,17 +81,17 @@ impl Mount {
         }
         let before = place.snapshot();
         let attr = place.ask(|tree, inner| tree.lookup(inner, name))?;
-        if attr.kind != NodeKind::Directory && !attr.is_renewed() {
+        if attr.kind != NodeKind::Directory && !attr.is_volatile() {
             self.shared.names.add(directory, name);
-            self.call_back_if_over(&place, before.as_deref());
+            self.invalidate_if_replaced(&place, before.as_deref());
         }
-        Ok(globally(attr, directory.slot()))
+        Ok(with_mount_number(attr, directory.slot()))
     }
 
     /// See [`Tree::attr`].
     pub(crate) fn attr(&self, ino: Ino) -> Result<Attr, Error> {
         let attr = self.place(ino)?.ask(|tree, inner| tree.attr(inner))?;
-        Ok(globally(attr, ino.slot()))
+        Ok(with_mount_number(attr, ino.slot()))
     }
 
     /// See [`Tree::read`].
@@ -102,11 +102,11 @@ impl Mount {
 
     /// Requests an invalidation if the snapshot `before` was replaced while a
     /// reply was built from it: the kernel would keep the old reply.
-    pub(crate) fn call_back_if_over(&self, place: &Place<'_>, before: Option<&Snapshot>) {
+    pub(crate) fn invalidate_if_replaced(&self, place: &Place<'_>, before: Option<&Snapshot>) {
         let is_current = |before| place.snapshot().is_some_and(|now| now.is(before));
         if !before.is_none_or(is_current) {
-            self.shared.names.call_back();
-            self.shared.background.hurry();
+            self.shared.names.request_invalidation();
+            self.shared.background.request_refresh();
         }
     }
 
@@ -144,7 +144,7 @@ impl Place<'_> {
 
 /// Returns attributes with the inode number in the mount. The root of a volume
 /// has one more link, for its `.cbfs/`.
-pub(crate) fn globally(attr: Attr, slot: u64) -> Attr {
+pub(crate) fn with_mount_number(attr: Attr, slot: u64) -> Attr {
     let links = match attr.ino.within_slot() {
         Ino::ROOT => about::links_of_root(attr.links),
         _ => attr.links,

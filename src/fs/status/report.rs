@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Report;
 use super::sheet::{Sheet, date, duration, size, unix};
-use crate::fs::mount::live_base::Shown;
+use crate::fs::mount::live_base::BaseStatus;
 use crate::fs::mount::snapshot::{Shared, Snapshot};
 
 /// How a [`Vfs`](crate::vfs::Vfs) is mounted, told by who mounts it: only he
@@ -52,7 +52,7 @@ const NOT_COUNTED: &str = "not counted yet";
 /// The report on one base. `source` is where it lies.
 pub(crate) fn of_base(
     snapshot: &Snapshot,
-    shown: &Shown,
+    shown: &BaseStatus,
     source: Option<&Path>,
     shared: &Shared,
 ) -> Report {
@@ -115,7 +115,7 @@ pub(crate) struct Base {
     pub(crate) name: String,
     /// `None` if nobody has looked into it.
     pub(crate) snapshot: Option<std::sync::Arc<Snapshot>>,
-    pub(crate) shown: Shown,
+    pub(crate) shown: BaseStatus,
 }
 
 /// The report on a directory of bases.
@@ -188,7 +188,7 @@ fn refused(lines: String) -> String {
     lines
 }
 
-fn state(shown: &Shown) -> String {
+fn state(shown: &BaseStatus) -> String {
     match &shown.complaint {
         None => "open".to_owned(),
         Some(why) if shown.is_broken => format!("ERROR {why}"),
@@ -253,7 +253,7 @@ fn add_progress(sheet: &mut Sheet, snapshot: &Snapshot, files: Option<u64>) {
     sheet.both("all games looked at", snapshot.is_examined());
 }
 
-fn add_changes(sheet: &mut Sheet, shown: &Shown) {
+fn add_changes(sheet: &mut Sheet, shown: &BaseStatus) {
     let last = shown.changed.map_or("never".to_owned(), date);
     sheet.both("changes", shown.changes);
     sheet.line("last change", last);

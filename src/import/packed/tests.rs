@@ -153,7 +153,7 @@ fn archives_of_other_kinds_are_named() {
 }
 
 #[test]
-fn what_is_no_text_says_what_to_do() {
+fn the_error_for_a_non_text_file_names_the_remedy() {
     let mut tar = vec![b'a'; 512];
     tar[257..262].copy_from_slice(b"ustar");
     for bytes in [tar.clone(), gzip(&tar)] {

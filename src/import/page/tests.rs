@@ -258,7 +258,7 @@ fn a_list_of_letters_is_no_turkish() {
 }
 
 #[test]
-fn of_pages_that_read_all_alike_the_most_usual_is_named() {
+fn equal_code_pages_report_the_most_common() {
     let cyclist = b"[White \"\xc7i\xe7ek, \xd6zg\xfcr\"]\n\n1. e4 *\n";
     assert_eq!(name_of(b"", cyclist), "windows-1252");
     let turkish = b"[White \"Y\xfdlmaz, Mustafa\"]\n\n1. e4 *\n";

@@ -26,7 +26,7 @@ fn check(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn what_programs_write_is_read() {
+fn pgn_of_common_programs_is_read() {
     check(&[
         ("*", "*"),
         ("[White \"A\"]\n*", "*"),
@@ -445,7 +445,7 @@ fn marks_of_damage_are_no_text() {
 }
 
 #[test]
-fn what_is_stored_in_another_form_is_told() {
+fn changed_forms_are_reported() {
     let text = "[Round \"01\"] [White \"A\tB\"] 1. e4 *";
     assert_eq!(told(text), [Liberty::TagBlanks, Liberty::RoundForm]);
     assert_eq!(told("[Round \"1\"] [White \"A B\"] 1. e4 *"), []);
@@ -578,7 +578,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn errors_have_line_and_column() {
     for (text, place, found, expected) in WRONG {
         assert_eq!(
             read(text),

@@ -388,7 +388,7 @@ fn a_game_of_chess960_is_told_by_its_fen_too() {
 }
 
 #[test]
-fn of_several_readings_the_error_of_the_furthest_is_told() {
+fn the_error_of_the_longest_reading_is_reported() {
     // Good in English up to the end, which German does not come to.
     let open = &read("1. e4 e5 (1... c5 2. Nf3 Nc6 3. Bb5) 2. Nf3 (2. d4 *")[0].0;
     assert!(open.contains("1:45: a variation without end"), "{open}");
@@ -719,7 +719,7 @@ fn a_nag_before_the_first_move_is_that_moves() {
 }
 
 #[test]
-fn what_nobody_can_understand_is_refused_at_its_place() {
+fn unreadable_words_are_refused_with_their_position() {
     for (text, expected) in [
         ("1. e4 e5 2. Ke3 *", "1:13: \"Ke3\" is illegal here"),
         ("1. Sf3 Sf6 2. Sf9 *", "1:15: \"Sf9\""),
@@ -758,7 +758,7 @@ fn what_nobody_can_understand_is_refused_at_its_place() {
 }
 
 #[test]
-fn what_is_stored_in_another_form_is_told_also_of_strict_pgn() {
+fn changed_forms_are_reported_for_strict_pgn_too() {
     use Liberty::{DateForm, FenForm, NoSetUp, PartsOfSeconds, RoundForm};
     for (time, is_cut) in [
         ("0:00:01.5", true),
@@ -959,7 +959,7 @@ fn a_date_in_another_order_is_told_as_that() {
 }
 
 #[test]
-fn what_is_told_stands_at_its_place() {
+fn liberties_are_reported_at_their_position() {
     for (text, liberty, place) in [
         ("[White A]\n\n1. e4 *", Liberty::TagForm, (1, 1)),
         (

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_of_a_game_is_no_prose() {
+    fn text_of_a_game_is_not_prose() {
         for text in [
             "Look at this:\n1. e4 e5 Ke5 *",
             "Look at this fine game of mine:\n1. e4 e5 Ke5",
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_of_a_page_ends_with_its_mark() {
+    fn invisible_html_ends_with_its_tag() {
         let style = b"<style type=\"x\">\nbody {\n color: red }\n\n</style>\n<pre>";
         assert_eq!(unseen_len(style), Some(style.len() - 5));
         assert_eq!(unseen_len(b"<style>a</style> [Annotator \"x\"]"), None);

@@ -198,7 +198,7 @@ fn a_broken_tag_pair_takes_no_game_apart() {
 }
 
 #[test]
-fn what_looks_like_a_tag_pair_in_a_comment_begins_no_game() {
+fn a_tag_pair_in_a_comment_starts_no_game() {
     for comment in [
         "{\n[Event \"x\"]\n}",
         "{a\n\n[Event \"x\"]\nb}",

@@ -12,12 +12,12 @@ use tempfile::NamedTempFile;
 
 use super::games::{Facts, kept_mark};
 use super::masks::{Mask, MaskWriter};
-use super::part::{self, Before, Line, Shape};
+use super::part::{self, Before, PartEntry, Shape};
 use super::{Head, MAIN, Query, Segment, TABLES, damaged, masks_file, part_of, width_of};
 use crate::search::filter::Filter;
 use crate::search::game_set::GameSet;
 use crate::search::reach::{MOST_IN_PIECE, Next, Reach, append_apart};
-use crate::search::scan::{Ended, Give, Maker, Told, scan};
+use crate::search::scan::{Ended, Give, Maker, ScanEvent, scan};
 use crate::search::source::{Fault, Header, Reader, Source};
 use crate::storage::{PageWriter, append_varint, new_own, write_head};
 
@@ -116,29 +116,29 @@ impl Maker for Reading<'_> {
             }
             read.add(header, self.seed, reader);
             let count: usize = read.reaches.iter().map(Vec::len).sum();
-            if count > MOST_IN_PIECE && !give(Told::Piece(std::mem::take(&mut read))) {
+            if count > MOST_IN_PIECE && !give(ScanEvent::Piece(std::mem::take(&mut read))) {
                 return;
             }
         }
-        give(Told::Piece(read));
+        give(ScanEvent::Piece(read));
     }
 }
 
 /// Reaches by parts, spilled to a file: first those of main lines, then those
 /// of variations.
-struct Aside {
+struct SpilledReaches {
     file: File,
     bits: u32,
-    parts: Vec<PartAside>,
+    parts: Vec<SpilledPart>,
     end: u64,
 }
 
 /// The part of the data in memory, and the places of the rest in the file.
-type PartAside = (Vec<u8>, Vec<(u64, usize)>);
+type SpilledPart = (Vec<u8>, Vec<(u64, usize)>);
 
-impl Aside {
-    fn new(folder: &Path, bits: u32) -> io::Result<Aside> {
-        Ok(Aside {
+impl SpilledReaches {
+    fn new(folder: &Path, bits: u32) -> io::Result<SpilledReaches> {
+        Ok(SpilledReaches {
             file: tempfile::tempfile_in(folder)?,
             bits,
             parts: vec![Default::default(); TABLES << bits],
@@ -282,7 +282,7 @@ impl NewSegment {
         let file = new_own(folder)?;
         let masks_file = new_own(folder)?;
         let mut pages = PageWriter::new(file.as_file(), seed)?;
-        let mut aside = Aside::new(folder, plan.bits)?;
+        let mut aside = SpilledReaches::new(folder, plan.bits)?;
         let masks = PageWriter::new(masks_file.as_file(), !seed)?;
         let mut masks = MaskWriter::new(masks, plan.old.and_then(Segment::masks));
         let mut writing = Writing {
@@ -409,7 +409,7 @@ impl<'s> Plan<'s> {
 struct Writing<'w, 'f, 'o> {
     pages: &'w mut PageWriter<'f>,
     masks: &'w mut MaskWriter<'f, 'o>,
-    aside: &'w mut Aside,
+    aside: &'w mut SpilledReaches,
 }
 
 /// Data of all games.
@@ -454,7 +454,7 @@ fn read_games(
     let (mut same, mut others) = (GameSet::default(), 0_u32);
     let scanned = scan(source, &filter, &reading, &mut |told| {
         match told {
-            Told::Piece(read) => {
+            ScanEvent::Piece(read) => {
                 for (number, facts, mark) in &read.games {
                     games.add(*number, *facts, *mark)?;
                 }
@@ -473,8 +473,8 @@ fn read_games(
                 }
                 return Ok(());
             }
-            Told::Unreadable(..) => {}
-            Told::Searched(count) => {
+            ScanEvent::Unreadable(..) => {}
+            ScanEvent::Searched(count) => {
                 searched = searched.saturating_add(count).min(last);
                 is_stopped = !goes_on(Phase::Reading(searched, last));
             }
@@ -503,7 +503,7 @@ fn read_games(
 /// The parts that are about to be written.
 struct Parts<'a> {
     plan: &'a Plan<'a>,
-    aside: &'a Aside,
+    aside: &'a SpilledReaches,
     source: &'a dyn Source,
     shape: Shape<'a>,
     same: &'a GameSet,
@@ -511,7 +511,7 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     /// What a part is in the file.
-    fn make(&self, number: usize) -> io::Result<(Line, Vec<u8>)> {
+    fn make(&self, number: usize) -> io::Result<(PartEntry, Vec<u8>)> {
         let mut bytes = Vec::new();
         let reaches = self.aside.part(number)?;
         let Some(old) = self.plan.old else {
@@ -547,7 +547,7 @@ fn write_parts(
     parts: &Parts<'_>,
     pages: &mut PageWriter<'_>,
     goes_on: &mut dyn FnMut(Phase) -> bool,
-) -> io::Result<Option<Vec<Line>>> {
+) -> io::Result<Option<Vec<PartEntry>>> {
     let count = parts.aside.parts.len();
     let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {

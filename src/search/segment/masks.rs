@@ -334,7 +334,7 @@ pub(in crate::search) struct Masks {
 
 /// Answer of the masks: games that fit, and games for which they cannot tell.
 #[derive(Debug, Default)]
-pub(in crate::search) struct Said {
+pub(in crate::search) struct MaskAnswer {
     pub(in crate::search) fitting: GameSet,
     pub(in crate::search) open: GameSet,
 }
@@ -367,8 +367,8 @@ impl Masks {
 
     /// Returns the answer for conditions of which one must be met; `None` if
     /// the masks do not help.
-    pub(in crate::search) fn ask(&self, wanted: &[Wanted]) -> io::Result<Option<Said>> {
-        let mut said = Said::default();
+    pub(in crate::search) fn ask(&self, wanted: &[Wanted]) -> io::Result<Option<MaskAnswer>> {
+        let mut said = MaskAnswer::default();
         for one in wanted {
             match one {
                 Wanted::Squares(squares) => {
@@ -412,7 +412,7 @@ impl Masks {
     }
 
     /// Adds the games that had this material.
-    fn add_games_with(&self, material: &Material, said: &mut Said) -> io::Result<()> {
+    fn add_games_with(&self, material: &Material, said: &mut MaskAnswer) -> io::Result<()> {
         let mut cursor = self.pages.cursor(0);
         let least = material.least_captures();
         for (first, place) in self.blocks() {

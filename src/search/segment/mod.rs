@@ -31,7 +31,7 @@
 //! | head | `cbfs positions 3\n`, state u64, seed of the digests u64, number of games u32, bits of a part u8, bytes of a number u8, place of the table u64, length u8 and text of the version of cbfs |
 //! | games | for each number from 1 on: mark u64 (0: no game), facts u64 |
 //! | parts | what main lines reach, by the highest bits of the digest of the position; then what only variations reach, as many parts |
-//! | table | for each part: see [`part::Line`]; then how many games cannot be read (varint), and their numbers u32 |
+//! | table | for each part: see [`part::PartEntry`]; then how many games cannot be read (varint), and their numbers u32 |
 //!
 //! The seed of the digests is drawn for each file that is made anew, so that nobody
 //! can make two positions that have the same digest; by chance two of a billion
@@ -76,13 +76,13 @@ use std::path::{Path, PathBuf};
 
 pub(super) use self::games::Facts;
 use self::games::GAME_BYTES;
-pub(super) use self::masks::{Masks, Said};
-use self::part::Line;
+pub(super) use self::masks::{MaskAnswer, Masks};
+use self::part::PartEntry;
 pub(super) use self::part::{Found, List, Totals};
 use super::filter::Filter;
 use super::game_set::GameSet;
 use super::parse::Query;
-use super::scan::{Ended, Give, Maker, Told, scan};
+use super::scan::{Ended, Give, Maker, ScanEvent, scan};
 use super::source::{Fault, Header, Reader, Source};
 use crate::storage::{Cursor, Pages, open_own};
 
@@ -119,7 +119,7 @@ pub struct Segment {
     last: u32,
     bits: u32,
     width: usize,
-    parts: Vec<Line>,
+    parts: Vec<PartEntry>,
     unreadable: GameSet,
     /// What its games had on the board, if that is known.
     masks: Option<Masks>,
@@ -200,7 +200,7 @@ impl Segment {
         let head = Head::decode(pages.head());
         let head = head.ok_or_else(|| damaged("it is of another version of cbfs"))?;
         let mut cursor = pages.cursor(head.table);
-        let lines = (0..TABLES << head.bits).map(|_| Line::read(&mut cursor));
+        let lines = (0..TABLES << head.bits).map(|_| PartEntry::read(&mut cursor));
         let parts = lines.collect::<io::Result<_>>()?;
         let mut unreadable = GameSet::default();
         for _ in 0..cursor.varint()? {
@@ -255,7 +255,9 @@ impl Segment {
 
     /// Whether it should be made anew rather than have more games.
     fn is_worn(&self, last: u32) -> bool {
-        self.masks.is_none() || width_of(last) != self.width || self.parts.iter().any(Line::is_worn)
+        self.masks.is_none()
+            || width_of(last) != self.width
+            || self.parts.iter().any(PartEntry::is_worn)
     }
 
     /// Reads in it.
@@ -326,7 +328,7 @@ impl Segment {
         let filter = Filter::new(&query, source)?;
         let (mut same, mut changed) = (GameSet::default(), GameSet::default());
         let scanned = scan(source, &filter, &Compare(self), &mut |told| {
-            if let Told::Piece([are_same, are_others]) = told {
+            if let ScanEvent::Piece([are_same, are_others]) = told {
                 for (set, games) in [(&mut same, are_same), (&mut changed, are_others)] {
                     for game in games {
                         set.add(game);
@@ -369,7 +371,7 @@ impl Maker for Compare<'_> {
         let mut cursor = self.0.cursor();
         let mut is_same = |header: &Header| self.0.same(header, reader, &mut cursor).is_some();
         let (same, others): (Vec<Header>, Vec<Header>) = games.iter().partition(|one| is_same(one));
-        give(Told::Piece([same, others].map(|some| {
+        give(ScanEvent::Piece([same, others].map(|some| {
             some.into_iter().map(|header| header.number).collect()
         })));
     }

@@ -46,7 +46,7 @@ const MOST_MOVES: u64 = 300;
 
 /// Entry of a part in the table.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Line {
+pub(super) struct PartEntry {
     pub(super) place: u64,
     /// Entries of rare positions, and popular positions.
     counts: [u32; 2],
@@ -214,7 +214,12 @@ impl Making {
     }
 
     /// Appends it; as many bits tell the buckets of rare positions apart.
-    fn append(mut self, rare_bits: u8, shape: Shape<'_>, bytes: &mut Vec<u8>) -> io::Result<Line> {
+    fn append(
+        mut self,
+        rare_bits: u8,
+        shape: Shape<'_>,
+        bytes: &mut Vec<u8>,
+    ) -> io::Result<PartEntry> {
         let popular_bits = bits_for(self.popular.len());
         // What is in a bucket has no order but that of the games, and none is in it twice.
         self.rare.sort_unstable();
@@ -232,7 +237,7 @@ impl Making {
         }
         bytes.append(&mut self.lists);
         let count = |count: usize| u32::try_from(count).map_err(|_| too_large());
-        Ok(Line {
+        Ok(PartEntry {
             place: 0,
             counts: [count(self.rare.len())?, count(self.popular.len())?],
             bits: [rare_bits, popular_bits],
@@ -241,7 +246,11 @@ impl Making {
 }
 
 /// Appends a part of these, which are sorted.
-pub(super) fn append(reaches: &[Reach], shape: Shape<'_>, bytes: &mut Vec<u8>) -> io::Result<Line> {
+pub(super) fn append(
+    reaches: &[Reach],
+    shape: Shape<'_>,
+    bytes: &mut Vec<u8>,
+) -> io::Result<PartEntry> {
     let mut making = Making::default();
     let mut rare = Vec::new();
     for group in groups(reaches) {
@@ -268,7 +277,7 @@ fn groups(reaches: &[Reach]) -> impl Iterator<Item = &[Reach]> {
 
 /// A part as it was, and what became of its games.
 pub(super) struct Before<'a, 'p> {
-    pub(super) line: Line,
+    pub(super) line: PartEntry,
     pub(super) cursor: Cursor<'p>,
     /// The games that are as they were.
     pub(super) same: &'a GameSet,
@@ -284,7 +293,7 @@ impl Before<'_, '_> {
         reaches: &[Reach],
         shape: Shape<'_>,
         bytes: &mut Vec<u8>,
-    ) -> io::Result<Line> {
+    ) -> io::Result<PartEntry> {
         let [rare_bits, _] = self.line.bits;
         let mut making = Making {
             rare: self.rare(shape)?,
@@ -463,14 +472,14 @@ fn append_list(group: &[Reach], facts: &[Facts], bytes: &mut Vec<u8>) {
     bytes.append(&mut games);
 }
 
-impl Line {
+impl PartEntry {
     pub(super) fn append_to(&self, bytes: &mut Vec<u8>) {
         bytes.extend(self.place.to_le_bytes());
         bytes.extend(self.counts.map(u32::to_le_bytes).as_flattened());
         bytes.extend(self.bits);
     }
 
-    pub(super) fn read(cursor: &mut Cursor<'_>) -> io::Result<Line> {
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> io::Result<PartEntry> {
         let place = cursor.integer::<8>()?;
         let counts = [
             small(cursor.integer::<4>()?)?,
@@ -481,7 +490,7 @@ impl Line {
         if bits.iter().any(|bits| *bits > 32) {
             return Err(damaged("a part has too many buckets"));
         }
-        Ok(Line {
+        Ok(PartEntry {
             place,
             counts,
             bits,
@@ -645,7 +654,7 @@ mod tests {
     use crate::game::Date;
 
     #[test]
-    fn what_is_taken_away_was_as_if_never_added() {
+    fn totals_subtract_exactly_what_was_added() {
         let game = |number: u16, year| Header {
             number: number.into(),
             elo: [2000 + number, 0],

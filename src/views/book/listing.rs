@@ -6,7 +6,7 @@ use crate::fs::Error;
 use crate::fs::volume::{DirEntry, Listing, Node, NodeKind};
 use crate::game::Position;
 use crate::views::list_fixed;
-use crate::views::positions::{self, Place, Scope};
+use crate::views::positions::{self, LinkLocation, Scope};
 
 /// The table in `games/`.
 const SOURCES: &str = "sources.tsv";
@@ -69,7 +69,7 @@ impl BookVolume {
     }
 
     fn unreachable_link(&self, position: &Position) -> Result<Node, Error> {
-        positions::link_to(self, &Scope::default(), position, Place::Lines)
+        positions::link_to(self, &Scope::default(), position, LinkLocation::Lines)
     }
 
     fn list_unreachable(&self, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {

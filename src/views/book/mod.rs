@@ -37,9 +37,9 @@ use shakmaty::Move;
 
 use self::about::Examination;
 use self::game_files::GameFiles;
-use self::numbers::{Fixed, IN_EXPORTS, Thing};
+use self::numbers::{BookNode, Fixed, IN_EXPORTS};
 use self::spool::Spools;
-use super::positions::{self, File, Item, Key, Nodes, Place, Played, Scope};
+use super::positions::{self, File, Item, Key, LinkLocation, Nodes, Played, Scope};
 use crate::base::referenced::{self, Games};
 use crate::book::walk::shortest_line;
 use crate::book::{self, Book, Line, Unreachable, board_fields};
@@ -129,13 +129,13 @@ impl BookVolume {
     }
 
     /// What a number stands for.
-    fn thing(&self, ino: Ino) -> Result<Thing, Error> {
-        if let Some(thing) = Thing::without_position(ino) {
+    fn thing(&self, ino: Ino) -> Result<BookNode, Error> {
+        if let Some(thing) = BookNode::without_position(ino) {
             return Ok(thing);
         }
         let (key, place) = self.nodes.key(ino)?;
         let item = Item::of(place).filter(|_| key.position.is_some());
-        Ok(Thing::Position(key, item.ok_or(Error::NotFound)?))
+        Ok(BookNode::Position(key, item.ok_or(Error::NotFound)?))
     }
 
     /// The shortest line to a position; one from there if the book has none.
@@ -162,13 +162,13 @@ impl BookVolume {
 
     /// Returns whether the node can be shown only after a walk through the book
     /// or a part of it.
-    fn is_to_be_walked(&self, thing: &Thing) -> bool {
+    fn is_to_be_walked(&self, thing: &BookNode) -> bool {
         match thing {
-            Thing::Fixed(Fixed::Export(_) | Fixed::Warnings | Fixed::Json)
-            | Thing::Position(_, Item::File(File::Line | File::BookPgn)) => {
+            BookNode::Fixed(Fixed::Export(_) | Fixed::Warnings | Fixed::Json)
+            | BookNode::Position(_, Item::File(File::Line | File::BookPgn)) => {
                 self.known_length(thing).is_none()
             }
-            Thing::Fixed(Fixed::Unreachable) => self.unreachable.get().is_none(),
+            BookNode::Fixed(Fixed::Unreachable) => self.unreachable.get().is_none(),
             _ => false,
         }
     }
@@ -233,11 +233,11 @@ impl Played for BookVolume {
 impl Volume for BookVolume {
     fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Node, Error> {
         match self.thing(directory)? {
-            Thing::Fixed(fixed) => self.lookup_in_fixed(fixed, name),
-            Thing::Position(key, Item::Directory) => {
+            BookNode::Fixed(fixed) => self.lookup_in_fixed(fixed, name),
+            BookNode::Position(key, Item::Directory) => {
                 positions::lookup_in_position(self, &key, name)
             }
-            Thing::Source(number) => {
+            BookNode::Source(number) => {
                 let game = self.games.named(number, name)?;
                 Ok(self.file_node(numbers::game(game)))
             }
@@ -247,13 +247,13 @@ impl Volume for BookVolume {
 
     fn node(&self, ino: Ino) -> Result<Node, Error> {
         match self.thing(ino)? {
-            Thing::Fixed(fixed) => Ok(self.fixed_node(fixed)),
-            Thing::Position(_, item) => Ok(Played::node(self, ino, item)),
-            Thing::Source(number) => {
+            BookNode::Fixed(fixed) => Ok(self.fixed_node(fixed)),
+            BookNode::Position(_, item) => Ok(Played::node(self, ino, item)),
+            BookNode::Source(number) => {
                 self.games.source(number)?;
                 Ok(self.node_of(ino, NodeKind::Directory, 2))
             }
-            Thing::Game(index) => {
+            BookNode::Game(index) => {
                 self.games.reference(index)?;
                 Ok(self.file_node(ino))
             }
@@ -263,20 +263,20 @@ impl Volume for BookVolume {
     fn parent(&self, directory: Ino) -> Result<Ino, Error> {
         let thing = self.thing(directory)?;
         match (Volume::node(self, directory)?.kind, thing) {
-            (NodeKind::Directory, Thing::Fixed(_)) => Ok(Ino::ROOT),
-            (NodeKind::Directory, Thing::Position(..)) => Ok(Fixed::Fen.ino()),
-            (NodeKind::Directory, Thing::Source(_)) => Ok(Fixed::Games.ino()),
+            (NodeKind::Directory, BookNode::Fixed(_)) => Ok(Ino::ROOT),
+            (NodeKind::Directory, BookNode::Position(..)) => Ok(Fixed::Fen.ino()),
+            (NodeKind::Directory, BookNode::Source(_)) => Ok(Fixed::Games.ino()),
             _ => Err(Error::NotADirectory),
         }
     }
 
     fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
         match self.thing(directory)? {
-            Thing::Fixed(fixed) => self.list_fixed(fixed, after, listing),
-            Thing::Position(key, Item::Directory) => {
+            BookNode::Fixed(fixed) => self.list_fixed(fixed, after, listing),
+            BookNode::Position(key, Item::Directory) => {
                 positions::list_position(self, &key, after, listing)
             }
-            Thing::Source(number) => self.list_games(number, after, listing),
+            BookNode::Source(number) => self.list_games(number, after, listing),
             _ => Err(Error::NotADirectory),
         }
     }
@@ -297,11 +297,11 @@ impl Volume for BookVolume {
 
     fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
         match self.thing(link)? {
-            Thing::Fixed(Fixed::Tree | Fixed::Uci) => {
+            BookNode::Fixed(Fixed::Tree | Fixed::Uci) => {
                 let start = positions::name(self, &Played::start(self));
-                Ok(Place::Above.target(&start.ok_or(Error::NotFound)?))
+                Ok(LinkLocation::Above.target(&start.ok_or(Error::NotFound)?))
             }
-            Thing::Position(key, Item::Link(place)) => {
+            BookNode::Position(key, Item::Link(place)) => {
                 Ok(place.target(&key.position.ok_or(Error::NotFound)?))
             }
             _ => Err(Error::NotFound),
@@ -317,7 +317,7 @@ impl Volume for BookVolume {
         let is_asked = match name {
             None => true,
             // All other names are looked up without their lengths.
-            Some(_) => thing == Thing::Fixed(Fixed::Unreachable),
+            Some(_) => thing == BookNode::Fixed(Fixed::Unreachable),
         };
         (is_asked && self.is_to_be_walked(&thing)).then_some(ino)
     }

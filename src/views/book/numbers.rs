@@ -103,7 +103,7 @@ impl Fixed {
 
 /// What a number stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Thing {
+pub(super) enum BookNode {
     Fixed(Fixed),
     /// What belongs to a position.
     Position(Key, Item),
@@ -113,18 +113,18 @@ pub(super) enum Thing {
     Game(u32),
 }
 
-impl Thing {
+impl BookNode {
     /// That of a number which no position has; whether it is there is not
     /// asked.
-    pub(super) fn without_position(ino: Ino) -> Option<Thing> {
+    pub(super) fn without_position(ino: Ino) -> Option<BookNode> {
         match ino.kind() {
             _ if ino.slot() > 0 => None,
             0 => {
                 let place = usize::try_from(ino.0.checked_sub(1)?).ok()?;
-                ALL.get(place).map(|fixed| Thing::Fixed(*fixed))
+                ALL.get(place).map(|fixed| BookNode::Fixed(*fixed))
             }
-            SOURCE_KIND => Some(Thing::Source(u16::try_from(ino.index()).ok()?)),
-            GAME_KIND => Some(Thing::Game(ino.index())),
+            SOURCE_KIND => Some(BookNode::Source(u16::try_from(ino.index()).ok()?)),
+            GAME_KIND => Some(BookNode::Game(ino.index())),
             _ => None,
         }
     }
@@ -145,27 +145,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_once_has_a_number_of_its_own() {
+    fn fixed_nodes_have_distinct_numbers() {
         for fixed in ALL {
             assert_eq!(
-                Thing::without_position(fixed.ino()),
-                Some(Thing::Fixed(fixed))
+                BookNode::without_position(fixed.ino()),
+                Some(BookNode::Fixed(fixed))
             );
         }
         for (_, fixed) in IN_ROOT.iter().chain(&IN_EXPORTS) {
             assert_ne!(fixed.ino(), Ino::ROOT);
         }
         assert_eq!(Fixed::Root.ino(), Ino::ROOT);
-        assert_eq!(Thing::without_position(Ino(0)), None);
-        assert_eq!(Thing::without_position(Ino(18)), None);
+        assert_eq!(BookNode::without_position(Ino(0)), None);
+        assert_eq!(BookNode::without_position(Ino(18)), None);
     }
 
     #[test]
     fn sources_and_games_are_numbered_beside_positions() {
-        assert_eq!(Thing::without_position(source(7)), Some(Thing::Source(7)));
-        assert_eq!(Thing::without_position(game(7)), Some(Thing::Game(7)));
+        assert_eq!(
+            BookNode::without_position(source(7)),
+            Some(BookNode::Source(7))
+        );
+        assert_eq!(BookNode::without_position(game(7)), Some(BookNode::Game(7)));
         for none in [Ino::new(60, 1 << 16), Ino::new(62, 1), Ino(u64::MAX)] {
-            assert_eq!(Thing::without_position(none), None);
+            assert_eq!(BookNode::without_position(none), None);
         }
         let (first, end) = POSITION_KINDS;
         assert!(!(first..end).contains(&SOURCE_KIND) && !(first..end).contains(&GAME_KIND));

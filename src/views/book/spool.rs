@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn those_longest_untouched_leave_first() {
+    fn least_recently_used_texts_are_dropped_first() {
         let spools = Spools::new(2, 1 << 20);
         let mut count = 0;
         for ino in [1, 2, 1, 3, 1, 2] {

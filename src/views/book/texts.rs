@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::BookVolume;
 use super::about::{self, Examination};
-use super::numbers::{self, Fixed, Thing};
+use super::numbers::{self, BookNode, Fixed};
 use super::spool::{Spool, slice};
 use crate::book::choice::choices;
 use crate::book::export::{ExportError, ExportFormat, Exported};
@@ -23,22 +23,22 @@ pub(super) type TextKey = (u64, Ino);
 
 impl BookVolume {
     /// The text of a small file.
-    fn text(&self, thing: &Thing) -> Result<Text, Error> {
-        if *thing == Thing::Fixed(Fixed::Warnings) {
+    fn text(&self, thing: &BookNode) -> Result<Text, Error> {
+        if *thing == BookNode::Fixed(Fixed::Warnings) {
             // Too much work for being done again.
             return Ok(self.examination()?.warnings);
         }
         self.texts.get_or_render(text_key(thing), || {
             let text = match thing {
-                Thing::Fixed(Fixed::Readme) => about::readme(self).into_bytes(),
-                Thing::Fixed(Fixed::Json) => {
+                BookNode::Fixed(Fixed::Readme) => about::readme(self).into_bytes(),
+                BookNode::Fixed(Fixed::Json) => {
                     about::json(self, self.examination()?.checked).into_bytes()
                 }
-                Thing::Fixed(Fixed::Sources) => self.games.table()?.into_bytes(),
-                Thing::Position(key, Item::File(file)) => {
+                BookNode::Fixed(Fixed::Sources) => self.games.table()?.into_bytes(),
+                BookNode::Position(key, Item::File(file)) => {
                     self.position_text(key, *file)?.into_bytes()
                 }
-                Thing::Game(index) => self.games.render(*index)?,
+                BookNode::Game(index) => self.games.render(*index)?,
                 _ => return Err(Error::IsADirectory),
             };
             Ok(Text::from(text))
@@ -46,14 +46,14 @@ impl BookVolume {
     }
 
     /// The length of a file whose text is there.
-    pub(super) fn known_length(&self, thing: &Thing) -> Option<u64> {
+    pub(super) fn known_length(&self, thing: &BookNode) -> Option<u64> {
         let key = text_key(thing);
         let text = match thing {
-            Thing::Fixed(Fixed::Export(_)) => return self.exports.known_bytes(key),
-            Thing::Position(_, Item::File(positions::File::BookPgn)) => {
+            BookNode::Fixed(Fixed::Export(_)) => return self.exports.known_bytes(key),
+            BookNode::Position(_, Item::File(positions::File::BookPgn)) => {
                 return self.spools.known_bytes(key);
             }
-            Thing::Fixed(Fixed::Warnings) => {
+            BookNode::Fixed(Fixed::Warnings) => {
                 let examination = self.examination.get();
                 examination.map(|examination| examination.warnings)
             }
@@ -104,7 +104,7 @@ impl BookVolume {
     }
 
     /// What the book has from a position on.
-    fn book_pgn(&self, thing: &Thing, key: &Key) -> Result<Arc<Spool>, Error> {
+    fn book_pgn(&self, thing: &BookNode, key: &Key) -> Result<Arc<Spool>, Error> {
         let line = self.line(key)?;
         self.spools.get(text_key(thing), |out| {
             let limit = self.options.export_limit;
@@ -156,8 +156,8 @@ impl BookVolume {
     ) -> Result<T, Error> {
         let thing = self.thing(ino)?;
         match &thing {
-            Thing::Fixed(Fixed::Export(export)) => large(&*self.export(*export)?),
-            Thing::Position(key, Item::File(positions::File::BookPgn)) => {
+            BookNode::Fixed(Fixed::Export(export)) => large(&*self.export(*export)?),
+            BookNode::Position(key, Item::File(positions::File::BookPgn)) => {
                 large(&*self.book_pgn(&thing, key)?)
             }
             _ => Ok(small(&self.text(&thing)?)),
@@ -175,12 +175,12 @@ impl BookVolume {
 }
 
 /// Under what the text of a file is kept.
-fn text_key(thing: &Thing) -> TextKey {
+fn text_key(thing: &BookNode) -> TextKey {
     match thing {
-        Thing::Position(key, item) => (key.hash(), Ino(item.number())),
-        Thing::Fixed(fixed) => (0, fixed.ino()),
-        Thing::Source(number) => (0, numbers::source(*number)),
-        Thing::Game(index) => (0, numbers::game(*index)),
+        BookNode::Position(key, item) => (key.hash(), Ino(item.number())),
+        BookNode::Fixed(fixed) => (0, fixed.ino()),
+        BookNode::Source(number) => (0, numbers::source(*number)),
+        BookNode::Game(index) => (0, numbers::game(*index)),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::cbh::{
     Changes, Database, EditError, Effects, GameChange, GameId, Plan, SaveError, SaveHistory, Saver,
     Summary, Unfit,
 };
-use crate::fs::{Error, Ino, Refusal, Saved, Touched, Volume};
+use crate::fs::{ChangedTexts, Error, Ino, Refusal, Saved, Volume};
 use crate::storage::{self, Store};
 
 /// Maximum number of games in a save after which cached results are updated.
@@ -91,12 +91,12 @@ impl DatabaseVolume {
         &self,
         effects: &Effects,
         before: &[Option<Summary>],
-    ) -> Result<(Box<dyn Volume>, Touched), Refusal> {
+    ) -> Result<(Box<dyn Volume>, ChangedTexts), Refusal> {
         let (_, saving) = self.parts()?;
         if !is_followed(effects) {
             let database = self.edited()?.reopened().map_err(Error::from)?;
             let volume = self.anew(database, saving, saving.now());
-            return Ok((Box::new(volume), Touched::Any));
+            return Ok((Box::new(volume), ChangedTexts::Any));
         }
         let after = self.edited()?.after(effects, before);
         let (database, changes) = after.map_err(Error::from)?;
@@ -108,9 +108,9 @@ impl DatabaseVolume {
         }
         let files = inos(&effects.games);
         let touched = if are_listed_alike(&changes) {
-            Touched::Texts(files)
+            ChangedTexts::Texts(files)
         } else {
-            Touched::Files(files)
+            ChangedTexts::Files(files)
         };
         Ok((Box::new(volume), touched))
     }

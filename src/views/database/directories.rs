@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_named_as_in_the_table() {
+    fn hidden_directories_use_the_names_of_the_table() {
         let mut shown = Shown::default();
         shown.hide("years").unwrap();
         shown.hide("headers.tsv").unwrap();

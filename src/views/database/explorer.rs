@@ -18,7 +18,7 @@ use crate::cbh::Changes;
 use crate::fs::{Error, Ino, TextCache};
 use crate::game::{Position, PositionKey};
 use crate::search::{
-    self, Counter, Ended, Fault, Filter, GameSet, Index, Played, Query, Reached, Source, Told,
+    self, Counter, Ended, Fault, Filter, GameSet, Index, Played, Query, Reached, ScanEvent, Source,
     select,
 };
 use crate::views::positions::{Nodes, Scope};
@@ -343,7 +343,7 @@ impl DatabaseVolume {
 
     /// Drops an index that is damaged.
     fn leave(&self, index: &Index, error: &io::Error) {
-        log::warn!("the index of positions: {error}; it is made anew");
+        log::warn!("the index of positions is damaged: {error}; it is built again");
         if let Some((segment, _)) = index.segment() {
             self.explorer.common.kept.leave(segment);
         }
@@ -365,7 +365,7 @@ impl DatabaseVolume {
         };
         let mut reached = Reached::default();
         let searched = search::scan(&source, &filter, &counter, &mut |told| {
-            if let Told::Piece(piece) = told {
+            if let ScanEvent::Piece(piece) = told {
                 reached.add(piece);
             }
             Ok(())

@@ -71,7 +71,7 @@ impl Notes {
 }
 
 /// Records what becomes of the games of a file.
-struct Clerk<'n, 'b> {
+struct BadGameSink<'n, 'b> {
     notes: &'n mut Notes,
     /// Output for bad games; without one, the first bad game ends the import.
     bad: Option<&'n mut (dyn Write + 'b)>,
@@ -79,7 +79,7 @@ struct Clerk<'n, 'b> {
     member: String,
 }
 
-impl Watch for Clerk<'_, '_> {
+impl Watch for BadGameSink<'_, '_> {
     fn appended(&mut self, _: &Appended) {}
 
     fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), Stop> {
@@ -152,7 +152,7 @@ impl DatabaseVolume {
             ..Wishes::default()
         };
         let mut session = Session::new(importer, wishes, is_over);
-        let mut clerk = Clerk {
+        let mut clerk = BadGameSink {
             notes,
             bad,
             bad_games: 0,

@@ -9,7 +9,7 @@ use super::directories::Entities;
 use super::groups::group_of;
 use crate::base::Merged;
 use crate::cbh::{Entity, EntityId, EntityKind, FileKind, Group};
-use crate::fs::{Error, Ino, Refusal, Saved, Touched, names};
+use crate::fs::{ChangedTexts, Error, Ino, Refusal, Saved, names};
 
 /// Of an entity with more games it is not told which texts change.
 const MOST_TOUCHED: usize = 10_000;
@@ -94,11 +94,11 @@ impl DatabaseVolume {
         }
     }
 
-    fn touched_by(&self, kind: EntityKind, id: EntityId) -> Touched {
+    fn touched_by(&self, kind: EntityKind, id: EntityId) -> ChangedTexts {
         let games = self.edited().map(|base| base.games_naming(kind, id));
         match games {
-            Ok(Ok(games)) if games.len() <= MOST_TOUCHED => Touched::Files(inos(&games)),
-            _ => Touched::Any,
+            Ok(Ok(games)) if games.len() <= MOST_TOUCHED => ChangedTexts::Files(inos(&games)),
+            _ => ChangedTexts::Any,
         }
     }
 }
@@ -150,7 +150,7 @@ mod tests {
     use crate::game::{PlayerName, Team};
 
     #[test]
-    fn what_would_be_listed_otherwise_is_refused() {
+    fn a_name_that_lists_differently_is_refused() {
         let nameless = PlayerName {
             first: "Garry".to_owned(),
             ..PlayerName::default()

@@ -213,7 +213,7 @@ impl DatabaseSource {
         }
         let family = Family::locate(&self.path)?;
         if let Some(why) = family.read_only_because() {
-            log::info!("{why}; the base is shown to read only");
+            log::info!("{why}; the base is mounted read-only");
             return Ok(Err(why));
         }
         let (Family::Older(family), Some(writer)) = (&family, writer) else {

@@ -10,7 +10,7 @@ pub(crate) enum Item {
     /// `games/`
     Games,
     /// A link to its directory.
-    Link(Place),
+    Link(LinkLocation),
 }
 
 /// A file in the directory of a position.
@@ -38,7 +38,7 @@ pub(crate) enum File {
 
 /// Where a link lies that leads to a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum LinkLocation {
     /// In `fen/`, under another spelling.
     Fen,
     /// In another position.
@@ -60,10 +60,10 @@ const ITEMS: [Item; 15] = [
     Item::File(File::GamesTsv),
     Item::File(File::GamesPgn),
     Item::Games,
-    Item::Link(Place::Fen),
-    Item::Link(Place::Position),
-    Item::Link(Place::Lines),
-    Item::Link(Place::Above),
+    Item::Link(LinkLocation::Fen),
+    Item::Link(LinkLocation::Position),
+    Item::Link(LinkLocation::Lines),
+    Item::Link(LinkLocation::Above),
     Item::File(File::Picture),
 ];
 
@@ -80,14 +80,14 @@ impl Item {
     }
 }
 
-impl Place {
+impl LinkLocation {
     /// The target of a link to the position of this name.
     pub(crate) fn target(self, name: &str) -> Vec<u8> {
         let way = match self {
-            Place::Fen => "",
-            Place::Position => "../",
-            Place::Lines => "../fen/",
-            Place::Above => "fen/",
+            LinkLocation::Fen => "",
+            LinkLocation::Position => "../",
+            LinkLocation::Lines => "../fen/",
+            LinkLocation::Above => "fen/",
         };
         format!("{way}{name}").into_bytes()
     }

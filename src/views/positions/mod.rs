@@ -22,7 +22,7 @@ mod items;
 mod names;
 mod nodes;
 
-pub(crate) use items::{File, Item, Place, position_fen};
+pub(crate) use items::{File, Item, LinkLocation, position_fen};
 pub(crate) use nodes::{Key, Nodes, Scope};
 
 use shakmaty::Move;
@@ -69,7 +69,7 @@ pub(crate) fn lookup_in_fen(
     let item = if canonical.as_bytes() == name {
         Item::Directory
     } else {
-        Item::Link(Place::Fen)
+        Item::Link(LinkLocation::Fen)
     };
     node_of(played, scope, canonical, item)
 }
@@ -77,7 +77,7 @@ pub(crate) fn lookup_in_fen(
 /// What a name in `line/` stands for.
 pub(crate) fn lookup_line(played: &impl Played, scope: &Scope, name: &[u8]) -> Result<Node, Error> {
     let position = names::after(&played.start(), name).ok_or(Error::NotFound)?;
-    link_to(played, scope, &position, Place::Lines)
+    link_to(played, scope, &position, LinkLocation::Lines)
 }
 
 /// The name that a position has in `fen/`; `None` if no name means it.
@@ -90,7 +90,7 @@ pub(crate) fn link_to(
     played: &impl Played,
     scope: &Scope,
     position: &Position,
-    place: Place,
+    place: LinkLocation,
 ) -> Result<Node, Error> {
     let name = self::name(played, position).ok_or(Error::NotFound)?;
     node_of(played, scope, name, Item::Link(place))
@@ -117,7 +117,7 @@ pub(crate) fn lookup_in_position(
         return Ok(played.node(ino, *item));
     }
     let position = names::after(&key.position()?, name).ok_or(Error::NotFound)?;
-    link_to(played, &key.scope, &position, Place::Position)
+    link_to(played, &key.scope, &position, LinkLocation::Position)
 }
 
 /// Lists the directory of a position: its files, and its moves.
@@ -145,7 +145,7 @@ pub(crate) fn list_position(
             continue;
         };
         // A position that no FEN names cannot be linked to.
-        let Ok(node) = link_to(played, &key.scope, &next, Place::Position) else {
+        let Ok(node) = link_to(played, &key.scope, &next, LinkLocation::Position) else {
             continue;
         };
         let name = &san;

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_text_cut_by_the_end_of_the_file_the_rest_is_read() {
+    fn a_text_truncated_by_end_of_file_is_read_up_to_it() {
         let directory = tempfile::tempdir().unwrap();
         for entry in fs::read_dir(fixture("texts")).unwrap() {
             let path = entry.unwrap().path();

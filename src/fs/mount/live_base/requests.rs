@@ -18,7 +18,7 @@ impl LiveBase {
             _ => {
                 let word = self
                     .told
-                    .update(attr.ino, |word| retold(word, attr.generation));
+                    .update(attr.ino, |word| next_word(word, attr.generation));
                 return told_of(word).0;
             }
         }
@@ -67,7 +67,7 @@ impl LiveBase {
     }
 
     /// Returns the attributes of the content in the last reply.
-    fn attr_of_told(&self, ino: Ino) -> Result<Attr, Error> {
+    fn reported_attr(&self, ino: Ino) -> Result<Attr, Error> {
         let mut attr = self.answer(|snapshot| snapshot.attr_of(&snapshot.volume.node(ino)?))?;
         if let Some(mark) = self.told(ino)
             && mark != attr.generation
@@ -151,7 +151,7 @@ impl LiveBase {
                 let Some(told) = told.filter(|told| *told != mark) else {
                     return snapshot.read(ino, size, offset, length);
                 };
-                self.call_back();
+                self.request_invalidation();
                 let earlier = self.earlier_asked(ino, told).ok_or(Error::Stale)?;
                 return earlier.read(ino, Size::Asked, offset, length);
             }
@@ -180,14 +180,14 @@ impl LiveBase {
         }
         // Either the base was changed a moment ago and nobody has looked yet,
         // or this reader comes too late.
-        self.call_back();
+        self.request_invalidation();
         Err(present.err().unwrap_or(Error::Stale))
     }
 
     /// Makes the kernel look up all names again, soon.
-    fn call_back(&self) {
-        self.shared.names.call_back();
-        self.shared.background.hurry();
+    fn request_invalidation(&self) {
+        self.shared.names.request_invalidation();
+        self.shared.background.request_refresh();
     }
 
     /// Returns an earlier snapshot that still has the answers about `ino` with
@@ -249,7 +249,7 @@ impl Tree for LiveBase {
         if self.is_edited() {
             return self.present(ino);
         }
-        self.attr_of_told(ino)
+        self.reported_attr(ino)
     }
 
     fn parent(&self, directory: Ino) -> Result<Ino, Error> {
@@ -278,12 +278,12 @@ impl Tree for LiveBase {
                 && attr.kind != NodeKind::Directory
                 && !snapshot.volume.is_held(attr.ino)
             {
-                let retold = |word| retold(word, attr.generation);
+                let next_word = |word| next_word(word, attr.generation);
                 let word = if is_edited {
                     // Who opens it meanwhile must not find another version.
-                    self.told.update(attr.ino, retold)
+                    self.told.update(attr.ino, next_word)
                 } else {
-                    retold(self.told.get(attr.ino))
+                    next_word(self.told.get(attr.ino))
                 };
                 attr.version = Some(told_of(word).0);
             }
@@ -301,7 +301,7 @@ impl Tree for LiveBase {
                 Some(attr) if attr.kind == NodeKind::Directory => self.tell_directory(attr.ino),
                 Some(attr) => {
                     self.told
-                        .update(attr.ino, |word| retold(word, attr.generation));
+                        .update(attr.ino, |word| next_word(word, attr.generation));
                 }
                 // The kernel takes the number all the same.
                 None if has_room && snapshot.volume.is_held(entry.node.ino) => {
@@ -331,7 +331,7 @@ fn word_of(version: u32, mark: u32) -> u64 {
 }
 
 /// Returns the word of a file after the content with this mark is reported.
-fn retold(word: u64, mark: u32) -> u64 {
+fn next_word(word: u64, mark: u32) -> u64 {
     let (version, before) = told_of(word);
     let is_other = before != 0 && before != mark;
     word_of(version.wrapping_add(u32::from(is_other)), mark)

@@ -57,7 +57,7 @@ impl LiveBase {
             let path = self.source().and_then(Source::path);
             let name = path.map_or("the base".into(), |path| path.to_string_lossy());
             match problem {
-                None => log::warn!("{name}: all saves are on the disk now"),
+                None => log::info!("{name}: all saves are durable again"),
                 Some(problem) => log::error!("{name}: {problem}"),
             }
         }

@@ -99,7 +99,7 @@ fn a_team_keeps_its_number_with_its_title() {
 }
 
 #[test]
-fn what_no_header_holds_stays_a_tag() {
+fn values_without_a_header_field_stay_tags() {
     let tags = r#"[Opening "Ruy Lopez"] [ECO "C89a"] [PlyCount "3"] [WhiteElo "?"]
         [BlackElo "1500P"] [Variant "Standard"] [Round "Final"] [TimeControl "?"]"#;
     let expected = [
@@ -192,7 +192,7 @@ fn a_foreign_tag_with_the_name_of_a_header_comes_back() {
 }
 
 #[test]
-fn who_played_whom_and_where_is_said_once() {
+fn repeated_roster_tags_are_refused() {
     for name in ["Event", "Site", "Date", "Round", "White", "Black"] {
         let tags = format!("[{name} \"1\"]\n[X \"1\"]\n [{name} \"1\"]\n\n*");
         let error = pgn::decode(tags.as_bytes()).unwrap_err();

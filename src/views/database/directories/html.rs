@@ -15,7 +15,7 @@ use crate::pages::Section;
 use crate::picture::page;
 use crate::picture::tables::pieces;
 pub(in super::super) use numbers::most_pieces;
-use numbers::{Fixed, Thing, parse_piece};
+use numbers::{Fixed, HtmlNode, parse_piece};
 
 /// `html/`
 #[derive(Debug)]
@@ -24,30 +24,30 @@ pub(in super::super) struct Html;
 impl Html {
     pub(in super::super) const NUMBER: Ino = Ino::new(10, 0);
 
-    fn thing(ino: Ino) -> Result<Thing, Error> {
-        Thing::of(ino).ok_or(Error::NotFound)
+    fn thing(ino: Ino) -> Result<HtmlNode, Error> {
+        HtmlNode::of(ino).ok_or(Error::NotFound)
     }
 }
 
 /// What `html/` lists.
-fn listed() -> Vec<(&'static str, Thing)> {
+fn listed() -> Vec<(&'static str, HtmlNode)> {
     vec![
-        ("index.html", Thing::Fixed(Fixed::Index)),
-        ("games", Thing::Fixed(Fixed::Games)),
-        ("players", Thing::Folder(Section::Players, 1)),
-        ("tournaments", Thing::Folder(Section::Tournaments, 1)),
-        ("eco", Thing::Folder(Section::Eco, 1)),
-        ("players.html", Thing::List(Section::Players, 1)),
-        ("tournaments.html", Thing::List(Section::Tournaments, 1)),
-        ("eco.html", Thing::List(Section::Eco, 1)),
-        ("cbfs.css", Thing::Fixed(Fixed::Style)),
-        ("cbfs.js", Thing::Fixed(Fixed::Script)),
+        ("index.html", HtmlNode::Fixed(Fixed::Index)),
+        ("games", HtmlNode::Fixed(Fixed::Games)),
+        ("players", HtmlNode::Folder(Section::Players, 1)),
+        ("tournaments", HtmlNode::Folder(Section::Tournaments, 1)),
+        ("eco", HtmlNode::Folder(Section::Eco, 1)),
+        ("players.html", HtmlNode::List(Section::Players, 1)),
+        ("tournaments.html", HtmlNode::List(Section::Tournaments, 1)),
+        ("eco.html", HtmlNode::List(Section::Eco, 1)),
+        ("cbfs.css", HtmlNode::Fixed(Fixed::Style)),
+        ("cbfs.js", HtmlNode::Fixed(Fixed::Script)),
     ]
 }
 
 impl Directory for Html {
     fn holds(&self, ino: Ino) -> bool {
-        Thing::of(ino).is_some()
+        HtmlNode::of(ino).is_some()
     }
 
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
@@ -56,8 +56,10 @@ impl Directory for Html {
 
     fn parent(&self, _: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
         match Html::thing(directory)? {
-            Thing::Fixed(Fixed::Games) | Thing::Folder(_, 1) => Ok(Html::NUMBER),
-            Thing::Folder(section, _) => Thing::Folder(section, 1).ino().ok_or(Error::NotFound),
+            HtmlNode::Fixed(Fixed::Games) | HtmlNode::Folder(_, 1) => Ok(Html::NUMBER),
+            HtmlNode::Folder(section, _) => {
+                HtmlNode::Folder(section, 1).ino().ok_or(Error::NotFound)
+            }
             _ => Err(Error::NotADirectory),
         }
     }
@@ -65,20 +67,20 @@ impl Directory for Html {
     fn lookup(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Result<Node, Error> {
         let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
         let found = match Html::thing(directory)? {
-            Thing::Fixed(Fixed::Root) => {
+            HtmlNode::Fixed(Fixed::Root) => {
                 let mut listed = listed().into_iter();
                 listed
                     .find(|(known, _)| *known == name)
                     .map(|(_, thing)| thing)
                     .or_else(|| piece_of_list(name))
             }
-            Thing::Fixed(Fixed::Games) => names::parse_page(name).map(Thing::Game),
-            Thing::Folder(section, 1) if parse_piece(name).is_some() => {
-                parse_piece(name).map(|piece| Thing::Folder(section, piece))
+            HtmlNode::Fixed(Fixed::Games) => names::parse_page(name).map(HtmlNode::Game),
+            HtmlNode::Folder(section, 1) if parse_piece(name).is_some() => {
+                parse_piece(name).map(|piece| HtmlNode::Folder(section, piece))
             }
-            Thing::Folder(section, piece) => {
+            HtmlNode::Folder(section, piece) => {
                 let id = base.id_of_page(section, name);
-                id.map(|id| Thing::Group(section, id, piece))
+                id.map(|id| HtmlNode::Group(section, id, piece))
             }
             _ => return Err(Error::NotADirectory),
         };
@@ -93,10 +95,10 @@ impl Directory for Html {
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
         match Html::thing(directory)? {
-            Thing::Fixed(Fixed::Root) => base.list_html(after, listing),
+            HtmlNode::Fixed(Fixed::Root) => base.list_html(after, listing),
             _ if !base.shown.lists_pages() => Ok(()),
-            Thing::Fixed(Fixed::Games) => base.list_pages_of_games(after, listing),
-            Thing::Folder(section, piece) => base.list_section(section, piece, after, listing),
+            HtmlNode::Fixed(Fixed::Games) => base.list_pages_of_games(after, listing),
+            HtmlNode::Folder(section, piece) => base.list_section(section, piece, after, listing),
             _ => Err(Error::NotADirectory),
         }
     }
@@ -120,15 +122,15 @@ impl Directory for Html {
 
 impl DatabaseVolume {
     /// What has a page, or is a folder of pages.
-    fn node_of_page(&self, thing: Thing) -> Result<Node, Error> {
+    fn node_of_page(&self, thing: HtmlNode) -> Result<Node, Error> {
         let ino = thing.ino().ok_or(Error::NotFound)?;
         let directory = self.directory_node(ino, 2);
         match thing {
-            Thing::Fixed(Fixed::Games) => Ok(directory),
+            HtmlNode::Fixed(Fixed::Games) => Ok(directory),
             // It has folders for the other pieces, which nobody counted.
-            Thing::Fixed(Fixed::Root) | Thing::Folder(..) => Ok(self.directory_node(ino, 1)),
-            Thing::Fixed(_) => Ok(file(directory)),
-            Thing::Game(id) => {
+            HtmlNode::Fixed(Fixed::Root) | HtmlNode::Folder(..) => Ok(self.directory_node(ino, 1)),
+            HtmlNode::Fixed(_) => Ok(file(directory)),
+            HtmlNode::Game(id) => {
                 let game = self.game(GameId(id), Games::lists)?;
                 let modified = game.modified;
                 Ok(Node {
@@ -136,11 +138,11 @@ impl DatabaseVolume {
                     ..file(directory)
                 })
             }
-            Thing::Group(section, id, piece) => {
+            HtmlNode::Group(section, id, piece) => {
                 let is_there = piece as usize <= self.pieces_of_page(section, id)?;
                 is_there.then(|| file(directory)).ok_or(Error::NotFound)
             }
-            Thing::List(section, piece) => {
+            HtmlNode::List(section, piece) => {
                 let is_there =
                     piece == 1 || piece as usize <= pieces(self.listed_on(section)?.len());
                 is_there.then(|| file(directory)).ok_or(Error::NotFound)
@@ -149,7 +151,7 @@ impl DatabaseVolume {
     }
 
     /// A page, made if it is not at hand.
-    fn page_text(&self, thing: Thing) -> Result<Text, Error> {
+    fn page_text(&self, thing: HtmlNode) -> Result<Text, Error> {
         let ino = thing.ino().ok_or(Error::NotFound)?;
         self.pages.get_or_render((0, ino), || {
             let text = self.render_page(thing)?;
@@ -157,18 +159,18 @@ impl DatabaseVolume {
         })
     }
 
-    fn render_page(&self, thing: Thing) -> Result<String, Error> {
+    fn render_page(&self, thing: HtmlNode) -> Result<String, Error> {
         let maker = self.maker();
         let page = match thing {
-            Thing::Fixed(Fixed::Style) => page::STYLE.to_owned(),
-            Thing::Fixed(Fixed::Script) => page::SCRIPT.to_owned(),
-            Thing::Fixed(Fixed::Index) => maker.page_of_index()?,
-            Thing::Game(id) => maker.page_of_game(GameId(id)).0,
-            Thing::Group(section, id, piece) => {
+            HtmlNode::Fixed(Fixed::Style) => page::STYLE.to_owned(),
+            HtmlNode::Fixed(Fixed::Script) => page::SCRIPT.to_owned(),
+            HtmlNode::Fixed(Fixed::Index) => maker.page_of_index()?,
+            HtmlNode::Game(id) => maker.page_of_game(GameId(id)).0,
+            HtmlNode::Group(section, id, piece) => {
                 let games = self.games_of_page(section, id)?;
                 maker.page_of_group(section, id, &games.ids(), piece as usize)?
             }
-            Thing::List(section, piece) => {
+            HtmlNode::List(section, piece) => {
                 let listed = self.listed_on(section)?;
                 maker.page_of_list(section, &listed, piece as usize)?
             }
@@ -180,10 +182,10 @@ impl DatabaseVolume {
 }
 
 /// The piece of a list that has this name: `players-2.html`.
-fn piece_of_list(name: &str) -> Option<Thing> {
+fn piece_of_list(name: &str) -> Option<HtmlNode> {
     let (section, piece) = name.strip_suffix(".html")?.rsplit_once('-')?;
     let section = Section::ALL.into_iter().find(|one| one.name() == section)?;
-    Some(Thing::List(section, parse_piece(piece)?))
+    Some(HtmlNode::List(section, parse_piece(piece)?))
 }
 
 fn file(node: Node) -> Node {

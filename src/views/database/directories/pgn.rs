@@ -30,21 +30,21 @@ const STEP: u8 = 31;
 
 /// A directory in `pgn/`.
 #[derive(Clone, Copy)]
-enum Of {
+enum GroupKind {
     Entities(EntityKind),
     Eco,
     Years,
 }
 
 /// The directories in `pgn/`, whose numbers count from 2.
-const DIRECTORIES: [(&str, Of); 7] = [
-    ("players", Of::Entities(Player)),
-    ("tournaments", Of::Entities(Tournament)),
-    ("annotators", Of::Entities(Annotator)),
-    ("sources", Of::Entities(Source)),
-    ("teams", Of::Entities(Team)),
-    ("eco", Of::Eco),
-    ("years", Of::Years),
+const DIRECTORIES: [(&str, GroupKind); 7] = [
+    ("players", GroupKind::Entities(Player)),
+    ("tournaments", GroupKind::Entities(Tournament)),
+    ("annotators", GroupKind::Entities(Annotator)),
+    ("sources", GroupKind::Entities(Source)),
+    ("teams", GroupKind::Entities(Team)),
+    ("eco", GroupKind::Eco),
+    ("years", GroupKind::Years),
 ];
 
 /// `pgn/`
@@ -56,7 +56,7 @@ impl Pgn {
 }
 
 /// The directory in `pgn/` that has this number.
-fn directory_of(ino: Ino) -> Option<Of> {
+fn directory_of(ino: Ino) -> Option<GroupKind> {
     let place = ino.index().checked_sub(2).filter(|_| ino.kind() == KIND)?;
     Some(DIRECTORIES.get(usize::try_from(place).ok()?)?.1)
 }
@@ -96,9 +96,9 @@ impl Directory for Pgn {
         let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
         let stem = names::stem(name).ok_or(Error::NotFound)?;
         let group = match of {
-            Of::Entities(kind) => base.find_whole(kind, name, stem),
-            Of::Eco => Eco::parse(stem.as_bytes()),
-            Of::Years => Years::parse(stem.as_bytes()),
+            GroupKind::Entities(kind) => base.find_whole(kind, name, stem),
+            GroupKind::Eco => Eco::parse(stem.as_bytes()),
+            GroupKind::Years => Years::parse(stem.as_bytes()),
         };
         base.whole_of(group.ok_or(Error::NotFound)?)
     }
@@ -115,9 +115,9 @@ impl Directory for Pgn {
             return Ok(());
         }
         match directory_of(directory).ok_or(Error::NotADirectory)? {
-            Of::Entities(kind) => base.list_whole_entities(kind, after, listing),
-            Of::Eco => base.list_whole(Eco::all(), after, listing),
-            Of::Years => base.list_whole(Years::all(), after, listing),
+            GroupKind::Entities(kind) => base.list_whole_entities(kind, after, listing),
+            GroupKind::Eco => base.list_whole(Eco::all(), after, listing),
+            GroupKind::Years => base.list_whole(Years::all(), after, listing),
         }
     }
 }

@@ -21,7 +21,9 @@ use crate::pgn;
 use crate::picture::board::{Popular, of_moves};
 use crate::search::{self, GameSet, first_ply_at};
 use crate::views::list_fixed;
-use crate::views::positions::{self, File, Item, Key, Nodes, Place, Played, Scope, position_fen};
+use crate::views::positions::{
+    self, File, Item, Key, LinkLocation, Nodes, Played, Scope, position_fen,
+};
 
 /// The kinds of numbers that positions and queries have; 59 is that of drafts.
 const FIRST_KIND: u8 = 41;
@@ -91,7 +93,7 @@ impl Games {
 }
 
 /// A node of this directory.
-enum Thing {
+enum PositionNode {
     /// A node of the base or of a query, by its place in the block.
     Of(Scope, u64),
     /// A node of a position.
@@ -99,13 +101,13 @@ enum Thing {
 }
 
 impl DatabaseVolume {
-    fn thing(&self, ino: Ino) -> Result<Thing, Error> {
+    fn thing(&self, ino: Ino) -> Result<PositionNode, Error> {
         let (key, place) = self.explorer.common.nodes.key(ino)?;
         if key.position.is_none() {
-            return Ok(Thing::Of(key.scope, place));
+            return Ok(PositionNode::Of(key.scope, place));
         }
         let item = Item::of(place).ok_or(Error::NotFound)?;
-        Ok(Thing::Position(key, item))
+        Ok(PositionNode::Position(key, item))
     }
 
     /// What the games of a position's scope played there.
@@ -114,13 +116,13 @@ impl DatabaseVolume {
     }
 
     /// The games that a directory or file is of.
-    fn games_at(&self, thing: &Thing) -> Result<Games, Error> {
+    fn games_at(&self, thing: &PositionNode) -> Result<Games, Error> {
         match thing {
-            Thing::Position(key, Item::Games | Item::File(File::GamesTsv)) => {
+            PositionNode::Position(key, Item::Games | Item::File(File::GamesTsv)) => {
                 let games = self.games_at_position(&key.scope, &key.position()?);
                 Ok(Games::There(games?))
             }
-            Thing::Of(scope, GAMES | GAMES_TSV) if !scope.is_empty() => {
+            PositionNode::Of(scope, GAMES | GAMES_TSV) if !scope.is_empty() => {
                 Ok(Games::Fitting(self.selection(scope)?))
             }
             _ => Err(Error::NotADirectory),
@@ -130,9 +132,9 @@ impl DatabaseVolume {
     /// The text of a small file.
     fn position_text(&self, ino: Ino) -> Result<Text, Error> {
         let (key, file) = match self.thing(ino)? {
-            Thing::Position(key, Item::File(file)) => (key, file),
-            Thing::Position(..) => return Err(Error::IsADirectory),
-            Thing::Of(scope, place) => {
+            PositionNode::Position(key, Item::File(file)) => (key, file),
+            PositionNode::Position(..) => return Err(Error::IsADirectory),
+            PositionNode::Of(scope, place) => {
                 return Ok(Text::from(self.query_text(&scope, place)?.into_bytes()));
             }
         };
@@ -295,20 +297,22 @@ impl Directory for Positions {
 
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
         match base.thing(ino)? {
-            Thing::Of(scope, place) => base.query_node(&scope, place),
-            Thing::Position(_, item) => Ok(Played::node(base, ino, item)),
+            PositionNode::Of(scope, place) => base.query_node(&scope, place),
+            PositionNode::Position(_, item) => Ok(Played::node(base, ino, item)),
         }
     }
 
     fn parent(&self, base: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
         let nodes = &base.explorer.common.nodes;
         match base.thing(directory)? {
-            Thing::Of(scope, DIRECTORY) => {
+            PositionNode::Of(scope, DIRECTORY) => {
                 nodes.number(&query(DatabaseVolume::shorter(&scope)), DIRECTORY)
             }
-            Thing::Of(scope, FEN | LINES | GAMES) => nodes.number(&query(scope), DIRECTORY),
-            Thing::Position(key, Item::Directory) => nodes.number(&query(key.scope), FEN),
-            Thing::Position(key, Item::Games) => nodes.number(&key, Item::Directory.number()),
+            PositionNode::Of(scope, FEN | LINES | GAMES) => nodes.number(&query(scope), DIRECTORY),
+            PositionNode::Position(key, Item::Directory) => nodes.number(&query(key.scope), FEN),
+            PositionNode::Position(key, Item::Games) => {
+                nodes.number(&key, Item::Directory.number())
+            }
             _ => Err(Error::NotADirectory),
         }
     }
@@ -316,10 +320,12 @@ impl Directory for Positions {
     fn lookup(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Result<Node, Error> {
         let thing = base.thing(directory)?;
         match &thing {
-            Thing::Of(scope, DIRECTORY) => base.lookup_in_query(scope, name),
-            Thing::Of(scope, FEN) => positions::lookup_in_fen(base, scope, name),
-            Thing::Of(scope, LINES) => positions::lookup_line(base, scope, name),
-            Thing::Position(key, Item::Directory) => positions::lookup_in_position(base, key, name),
+            PositionNode::Of(scope, DIRECTORY) => base.lookup_in_query(scope, name),
+            PositionNode::Of(scope, FEN) => positions::lookup_in_fen(base, scope, name),
+            PositionNode::Of(scope, LINES) => positions::lookup_line(base, scope, name),
+            PositionNode::Position(key, Item::Directory) => {
+                positions::lookup_in_position(base, key, name)
+            }
             _ => {
                 let games = base.games_at(&thing)?;
                 let id = base.id_of_name(name);
@@ -338,13 +344,13 @@ impl Directory for Positions {
     ) -> Result<(), Error> {
         let thing = base.thing(directory)?;
         match &thing {
-            Thing::Of(scope, DIRECTORY) => base.list_query(scope, after, listing),
+            PositionNode::Of(scope, DIRECTORY) => base.list_query(scope, after, listing),
             // Any position is there, so none is listed.
-            Thing::Of(_, FEN | LINES) => {
+            PositionNode::Of(_, FEN | LINES) => {
                 list_fixed([], after, listing);
                 Ok(())
             }
-            Thing::Position(key, Item::Directory) => {
+            PositionNode::Position(key, Item::Directory) => {
                 positions::list_position(base, key, after, listing)
             }
             _ => base.list_set(base.games_at(&thing)?.set(), after, listing),
@@ -359,7 +365,10 @@ impl Directory for Positions {
         page: &mut Page<'_>,
     ) -> Result<bool, Error> {
         let thing = base.thing(directory)?;
-        let is_of_games = matches!(thing, Thing::Position(_, Item::Games) | Thing::Of(_, GAMES));
+        let is_of_games = matches!(
+            thing,
+            PositionNode::Position(_, Item::Games) | PositionNode::Of(_, GAMES)
+        );
         if is_of_games {
             DatabaseVolume::page_set(base.games_at(&thing)?.set(), after, page);
         }
@@ -379,11 +388,11 @@ impl Directory for Positions {
 
     fn target(&self, base: &DatabaseVolume, link: Ino) -> Result<Vec<u8>, Error> {
         let (name, place) = match base.thing(link)? {
-            Thing::Of(_, TREE) => {
+            PositionNode::Of(_, TREE) => {
                 let start = positions::name(base, &base.start());
-                (start.ok_or(Error::NotFound)?.into(), Place::Above)
+                (start.ok_or(Error::NotFound)?.into(), LinkLocation::Above)
             }
-            Thing::Position(key, Item::Link(place)) => {
+            PositionNode::Position(key, Item::Link(place)) => {
                 (key.position.ok_or(Error::NotFound)?, place)
             }
             _ => return Err(Error::NotFound),
@@ -420,7 +429,7 @@ impl DatabaseVolume {
         let thing = self.thing(ino)?;
         let is_table = matches!(
             thing,
-            Thing::Position(_, Item::File(File::GamesTsv)) | Thing::Of(_, GAMES_TSV)
+            PositionNode::Position(_, Item::File(File::GamesTsv)) | PositionNode::Of(_, GAMES_TSV)
         );
         is_table.then(|| self.games_at(&thing)).transpose()
     }

@@ -2,7 +2,7 @@
 
 use super::super::super::DatabaseVolume;
 use super::super::Games;
-use super::numbers::{Fixed, Thing};
+use super::numbers::{Fixed, HtmlNode};
 use super::{file, listed};
 use crate::cbh::{Entry, GameId};
 use crate::fs::volume::{DirEntry, Listing, Node};
@@ -34,7 +34,7 @@ impl DatabaseVolume {
             let all = u32::try_from(pieces(self.listed_on(section)?.len()));
             for piece in 2..=all.unwrap_or(u32::MAX) {
                 let name = format!("{}-{piece}.html", section.name());
-                let node = self.node_of_page(Thing::List(section, piece))?;
+                let node = self.node_of_page(HtmlNode::List(section, piece))?;
                 let entry = DirEntry {
                     name: &name,
                     node,
@@ -55,7 +55,7 @@ impl DatabaseVolume {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
-        let directory = self.node_of_page(Thing::Fixed(Fixed::Games))?;
+        let directory = self.node_of_page(HtmlNode::Fixed(Fixed::Games))?;
         let skipped = u32::try_from((after + 1).saturating_sub(FIRST)).unwrap_or(u32::MAX);
         let mut first = skipped.saturating_add(1);
         let mut entries = Vec::new();
@@ -65,7 +65,7 @@ impl DatabaseVolume {
             let pages = entries.iter().filter(|entry| Games::lists(entry));
             for Entry { id, .. } in pages {
                 let name = names::format_text(id.0, None, "html");
-                let ino = Thing::Game(id.0).ino().ok_or(Error::NotFound)?;
+                let ino = HtmlNode::Game(id.0).ino().ok_or(Error::NotFound)?;
                 let entry = DirEntry {
                     name: &name,
                     node: Node {
@@ -105,7 +105,10 @@ impl DatabaseVolume {
             if pieces < piece as usize {
                 continue;
             }
-            let (name, node) = (&name, self.node_of_page(Thing::Group(section, *id, piece))?);
+            let (name, node) = (
+                &name,
+                self.node_of_page(HtmlNode::Group(section, *id, piece))?,
+            );
             if !listing(&DirEntry { name, node, cookie }) {
                 return Ok(());
             }
@@ -120,7 +123,7 @@ impl DatabaseVolume {
         let first = FIRST + in_section.len() as u64;
         for (cookie, piece) in (first..).zip(2..=u32::try_from(most).unwrap_or(u32::MAX)) {
             let name = &piece.to_string();
-            let node = self.node_of_page(Thing::Folder(section, piece))?;
+            let node = self.node_of_page(HtmlNode::Folder(section, piece))?;
             if cookie > after && !listing(&DirEntry { name, node, cookie }) {
                 break;
             }

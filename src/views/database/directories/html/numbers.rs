@@ -27,9 +27,9 @@ const LIST: u8 = 26;
 const PIECE: u8 = 27;
 
 /// Kinds of ids that do not fit into those: one for each piece.
-const GREAT_PLAYER: u8 = 28;
-const GREAT_TOURNAMENT: u8 = 60;
-const GREAT_PIECES: u8 = 4;
+const LARGE_PLAYER_ID: u8 = 28;
+const LARGE_TOURNAMENT_ID: u8 = 60;
+const LARGE_ID_KINDS: u8 = 4;
 
 /// Bits of an id, of an opening code, and of a piece of a list.
 const ID_BITS: u32 = 24;
@@ -55,7 +55,7 @@ const ALL: [Fixed; 5] = [
 
 /// A node in `html/`. Pieces count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Thing {
+pub(super) enum HtmlNode {
     Fixed(Fixed),
     Game(u32),
     /// A piece of the page about a group: its folder, its id there, the piece.
@@ -66,35 +66,37 @@ pub(super) enum Thing {
     Folder(Section, u32),
 }
 
-impl Thing {
+impl HtmlNode {
     /// Its number; `None` if numbers do not go so far.
     pub(super) fn ino(self) -> Option<Ino> {
         Some(match self {
-            Thing::Fixed(fixed) => {
+            HtmlNode::Fixed(fixed) => {
                 let place = ALL.iter().position(|one| *one == fixed)?;
                 Ino::new(FIXED, u32::try_from(place).ok()?)
             }
-            Thing::Game(id) => Ino::new(GAME, id),
-            Thing::Group(Section::Eco, code, piece) => packed((ECO, 1), CODE_BITS, code, piece)?,
-            Thing::Group(Section::Players, id, piece) if id >> ID_BITS > 0 => {
-                great(GREAT_PLAYER, id, piece)?
+            HtmlNode::Game(id) => Ino::new(GAME, id),
+            HtmlNode::Group(Section::Eco, code, piece) => packed((ECO, 1), CODE_BITS, code, piece)?,
+            HtmlNode::Group(Section::Players, id, piece) if id >> ID_BITS > 0 => {
+                great(LARGE_PLAYER_ID, id, piece)?
             }
-            Thing::Group(Section::Tournaments, id, piece) if id >> ID_BITS > 0 => {
-                great(GREAT_TOURNAMENT, id, piece)?
+            HtmlNode::Group(Section::Tournaments, id, piece) if id >> ID_BITS > 0 => {
+                great(LARGE_TOURNAMENT_ID, id, piece)?
             }
-            Thing::Group(Section::Tournaments, id, piece) => {
+            HtmlNode::Group(Section::Tournaments, id, piece) => {
                 packed(TOURNAMENT, ID_BITS, id, piece)?
             }
-            Thing::Group(Section::Players, id, piece) => packed(PLAYER, ID_BITS, id, piece)?,
-            Thing::List(section, piece) => packed((LIST, 1), ID_BITS, piece, section as u32 + 1)?,
-            Thing::Folder(section, piece) => {
+            HtmlNode::Group(Section::Players, id, piece) => packed(PLAYER, ID_BITS, id, piece)?,
+            HtmlNode::List(section, piece) => {
+                packed((LIST, 1), ID_BITS, piece, section as u32 + 1)?
+            }
+            HtmlNode::Folder(section, piece) => {
                 packed((PIECE, 1), ID_BITS, piece, section as u32 + 1)?
             }
         })
     }
 
     /// What has this number.
-    pub(super) fn of(ino: Ino) -> Option<Thing> {
+    pub(super) fn of(ino: Ino) -> Option<HtmlNode> {
         let section = |number: u32| {
             let place = usize::try_from(number.checked_sub(1)?).ok()?;
             Section::ALL.get(place).copied()
@@ -103,23 +105,23 @@ impl Thing {
             _ if ino.slot() > 0 => None,
             FIXED => {
                 let place = usize::try_from(ino.index()).ok()?;
-                ALL.get(place).map(|fixed| Thing::Fixed(*fixed))
+                ALL.get(place).map(|fixed| HtmlNode::Fixed(*fixed))
             }
-            GAME => (ino.index() > 0).then_some(Thing::Game(ino.index())),
+            GAME => (ino.index() > 0).then_some(HtmlNode::Game(ino.index())),
             ECO => {
                 let (code, piece) = unpacked((ECO, 1), CODE_BITS, ino)?;
-                Some(Thing::Group(Section::Eco, code, piece))
+                Some(HtmlNode::Group(Section::Eco, code, piece))
             }
             LIST => {
                 let (piece, number) = unpacked((LIST, 1), ID_BITS, ino)?;
-                Some(Thing::List(section(number)?, piece)).filter(|_| piece > 0)
+                Some(HtmlNode::List(section(number)?, piece)).filter(|_| piece > 0)
             }
             PIECE => {
                 let (piece, number) = unpacked((PIECE, 1), ID_BITS, ino)?;
-                Some(Thing::Folder(section(number)?, piece)).filter(|_| piece > 0)
+                Some(HtmlNode::Folder(section(number)?, piece)).filter(|_| piece > 0)
             }
-            GREAT_PLAYER..=31 => of_great(GREAT_PLAYER, Section::Players, ino),
-            GREAT_TOURNAMENT..=63 => of_great(GREAT_TOURNAMENT, Section::Tournaments, ino),
+            LARGE_PLAYER_ID..=31 => of_great(LARGE_PLAYER_ID, Section::Players, ino),
+            LARGE_TOURNAMENT_ID..=63 => of_great(LARGE_TOURNAMENT_ID, Section::Tournaments, ino),
             _ => [
                 (TOURNAMENT, Section::Tournaments),
                 (PLAYER, Section::Players),
@@ -127,7 +129,7 @@ impl Thing {
             .into_iter()
             .find_map(|(kinds, section)| {
                 let (id, piece) = unpacked(kinds, ID_BITS, ino)?;
-                Some(Thing::Group(section, id, piece))
+                Some(HtmlNode::Group(section, id, piece))
             }),
         }
     }
@@ -137,7 +139,7 @@ impl Thing {
 pub(in super::super::super) fn most_pieces(section: Section, id: u32) -> usize {
     match section {
         Section::Eco => 1 << (32 - CODE_BITS),
-        _ if id >> ID_BITS > 0 => GREAT_PIECES.into(),
+        _ if id >> ID_BITS > 0 => LARGE_ID_KINDS.into(),
         Section::Tournaments => usize::from(TOURNAMENT.1) << (32 - ID_BITS),
         Section::Players => usize::from(PLAYER.1) << (32 - ID_BITS),
     }
@@ -145,13 +147,13 @@ pub(in super::super::super) fn most_pieces(section: Section, id: u32) -> usize {
 
 fn great(first: u8, id: u32, piece: u32) -> Option<Ino> {
     let piece = u8::try_from(piece.checked_sub(1)?).ok()?;
-    (piece < GREAT_PIECES).then(|| Ino::new(first + piece, id))
+    (piece < LARGE_ID_KINDS).then(|| Ino::new(first + piece, id))
 }
 
-fn of_great(first: u8, section: Section, ino: Ino) -> Option<Thing> {
+fn of_great(first: u8, section: Section, ino: Ino) -> Option<HtmlNode> {
     let is_great = ino.index() >> ID_BITS > 0;
     let piece = u32::from(ino.kind() - first) + 1;
-    is_great.then_some(Thing::Group(section, ino.index(), piece))
+    is_great.then_some(HtmlNode::Group(section, ino.index(), piece))
 }
 
 /// A number of some kinds: `low` in the lower bits, `piece`, from 1, above.
@@ -183,37 +185,40 @@ mod tests {
 
     #[test]
     fn numbers_tell_what_they_stand_for() {
-        let mut all: Vec<Thing> = ALL.into_iter().map(Thing::Fixed).collect();
-        all.extend([1, 123, u32::MAX].map(Thing::Game));
+        let mut all: Vec<HtmlNode> = ALL.into_iter().map(HtmlNode::Fixed).collect();
+        all.extend([1, 123, u32::MAX].map(HtmlNode::Game));
         for section in Section::ALL {
             for piece in [1, 2, 1000] {
-                let folders = [Thing::List(section, piece), Thing::Folder(section, piece)];
+                let folders = [
+                    HtmlNode::List(section, piece),
+                    HtmlNode::Folder(section, piece),
+                ];
                 all.extend(folders);
-                all.extend([0, 1, 500, 65_535].map(|id| Thing::Group(section, id, piece)));
+                all.extend([0, 1, 500, 65_535].map(|id| HtmlNode::Group(section, id, piece)));
             }
         }
-        all.push(Thing::Group(Section::Players, (1 << 24) - 1, 2048));
+        all.push(HtmlNode::Group(Section::Players, (1 << 24) - 1, 2048));
         for section in [Section::Players, Section::Tournaments] {
             for id in [1 << 24, u32::MAX] {
-                all.extend([1, 2, 4].map(|piece| Thing::Group(section, id, piece)));
+                all.extend([1, 2, 4].map(|piece| HtmlNode::Group(section, id, piece)));
             }
         }
         let mut seen = std::collections::BTreeSet::new();
         for thing in all {
             let ino = thing.ino().unwrap();
-            assert_eq!(Thing::of(ino), Some(thing));
+            assert_eq!(HtmlNode::of(ino), Some(thing));
             assert!(seen.insert(ino), "{thing:?}");
             let kinds = [10..=16, 18..=31, 60..=63];
             assert!(kinds.iter().any(|kinds| kinds.contains(&ino.kind())));
-            if let Thing::Group(section, id, piece) = thing {
+            if let HtmlNode::Group(section, id, piece) = thing {
                 assert!(piece as usize <= most_pieces(section, id), "{thing:?}");
             }
         }
         for beyond in [
-            Thing::Group(Section::Players, 1 << 24, 5),
-            Thing::Group(Section::Players, 1, 2049),
-            Thing::Group(Section::Eco, 1, 65_537),
-            Thing::List(Section::Players, 1 << 24),
+            HtmlNode::Group(Section::Players, 1 << 24, 5),
+            HtmlNode::Group(Section::Players, 1, 2049),
+            HtmlNode::Group(Section::Eco, 1, 65_537),
+            HtmlNode::List(Section::Players, 1 << 24),
         ] {
             assert_eq!(beyond.ino(), None, "{beyond:?}");
         }
@@ -224,7 +229,7 @@ mod tests {
             Ino::new(17, 1),
             Ino::new(28, 1),
         ] {
-            assert_eq!(Thing::of(other), None, "{other:?}");
+            assert_eq!(HtmlNode::of(other), None, "{other:?}");
         }
     }
 
