@@ -59,8 +59,8 @@ pub use stream::{
     BAD_GAME, Extent, InPage, Part, Prepared, Section, Sections, Skipped, Spot, Trust,
     for_each_game_in_order,
 };
+pub(crate) use tags::roman;
 pub use tags::{TagSink, append_round};
-pub(crate) use tags::{append_plain, roman};
 
 use crate::game::{Defect, Game, Position};
 use notation::Notation;

@@ -10,7 +10,6 @@ mod sink;
 mod value;
 
 pub use sink::TagSink;
-pub(crate) use sink::append_plain;
 
 pub(super) use decode::{begins_game, decode, is_chess960};
 

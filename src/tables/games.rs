@@ -283,7 +283,7 @@ impl TagSink for Tags {
     }
 
     fn append(text: &str, value: &mut Vec<u8>) {
-        pgn::append_plain(text, value);
+        append_plain(text, value);
     }
 
     fn names(&self) -> HashSet<Vec<u8>> {
@@ -401,4 +401,16 @@ pub(super) fn is_signed(tag: &str) -> bool {
 /// A date that is complete: `2016.07.26`.
 fn exact_date(value: &[u8]) -> Option<i32> {
     days_of(Date::read(value)?)
+}
+
+/// Appends a text as a reader of PGN would find it in a tag: control characters
+/// are blanks.
+fn append_plain(text: &str, value: &mut Vec<u8>) {
+    let begin = value.len();
+    value.extend_from_slice(text.as_bytes());
+    for byte in value.get_mut(begin..).unwrap_or_default() {
+        if matches!(byte, 0..b' ' | 0x7f) {
+            *byte = b' ';
+        }
+    }
 }

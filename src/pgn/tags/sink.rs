@@ -72,15 +72,3 @@ impl TagSink for Lines<'_> {
         names.map(<[u8]>::to_vec).collect()
     }
 }
-
-/// Appends a text as a reader of PGN would find it in a tag: control characters
-/// are blanks.
-pub(crate) fn append_plain(text: &str, value: &mut Vec<u8>) {
-    let begin = value.len();
-    value.extend_from_slice(text.as_bytes());
-    for byte in value.get_mut(begin..).unwrap_or_default() {
-        if matches!(byte, 0..b' ' | 0x7f) {
-            *byte = b' ';
-        }
-    }
-}
