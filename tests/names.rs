@@ -240,9 +240,11 @@ fn a_name_too_long_for_its_field_is_truncated_kept_and_reported() {
     ] {
         let (name, value) = &tags[at];
         let value = value.rsplit(", ").next().unwrap_or_default();
+        // A message shows the beginning of a long one.
+        let value: String = value.chars().take(120).collect();
         let line = told.lines().find(|line| line.contains(what));
         let line = line.unwrap_or_else(|| panic!("{what}: {told}"));
-        assert!(line.contains(value), "{name}: {line}");
+        assert!(line.contains(&value), "{name}: {line}");
     }
     assert_eq!(told.matches("(1 game)").count(), 7, "{told}");
     assert!(
