@@ -117,15 +117,7 @@ pub(super) fn check(
         Ok(book) => book,
         // The rest cannot be read, but this defect is known.
         Err(Error::Malformed { file, offset, what }) => {
-            report.defect(
-                &ProgressBar::hidden(),
-                Found {
-                    file: &file.display(),
-                    offset,
-                    what: &what,
-                    is_repaired: false,
-                },
-            );
+            report.malformed(&file, offset, &what);
             return Ok(());
         }
         Err(error) => return Err(not_checked(&error)),

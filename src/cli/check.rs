@@ -76,15 +76,7 @@ fn check_source(args: &Args, report: &mut Report, quiet: bool) -> Result<(), Fai
         Ok(base) => check(base.as_ref(), report, quiet),
         // The rest cannot be read, but this defect is known.
         Err(cbh::Error::Malformed { file, offset, what }) => {
-            report.defect(
-                &ProgressBar::hidden(),
-                Found {
-                    file: &file.display(),
-                    offset,
-                    what: &what,
-                    is_repaired: false,
-                },
-            );
+            report.malformed(&file, offset, &what);
             Ok(())
         }
         Err(error) => Err(not_checked(error)),

@@ -1,7 +1,8 @@
-//! What a check found: lines for people, or one JSON document for programs.
+//! The report of a check: lines for people, or one JSON document for programs.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::path::Path;
 
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ pub(in crate::cli) struct Found<'a> {
     pub(in crate::cli) is_repaired: bool,
 }
 
-/// What is reported of a check, on standard output, as it goes on.
+/// Writes the report of a check to standard output as the check goes on.
 #[derive(Debug)]
 pub(in crate::cli) struct Report {
     out: BufWriter<Stdout>,
@@ -58,6 +59,17 @@ impl Report {
     pub(in crate::cli) fn defect(&mut self, bar: &ProgressBar, found: Found<'_>) {
         self.found += u64::from(!found.is_repaired);
         bar.suspend(|| self.write_defect(found));
+    }
+
+    /// Reports that a file cannot be read beyond a place.
+    pub(in crate::cli) fn malformed(&mut self, file: &Path, offset: u64, what: &dyn Display) {
+        let found = Found {
+            file: &file.display(),
+            offset,
+            what,
+            is_repaired: false,
+        };
+        self.defect(&ProgressBar::hidden(), found);
     }
 
     fn write_defect(&mut self, found: Found<'_>) {

@@ -7,7 +7,7 @@ use super::super::tables::{Entry, Kind, Site, halves, points};
 use super::score::Score;
 use super::{
     append_heads, append_key, append_number, append_numbered_heads, append_rank, append_rest,
-    append_sign, elo_words,
+    append_sign, append_within, elo_words,
 };
 
 /// Games of a match that are shown, at most.
@@ -111,15 +111,7 @@ pub(super) fn append_knock_out(site: &Site<'_>, entries: &[Entry], room: usize, 
             out,
         );
         out.push_str("</tr></thead>\n<tbody>\n");
-        for one in matches {
-            let before = out.len();
-            append_row(site, &one, out);
-            if out.len() > limit {
-                out.truncate(before);
-                break;
-            }
-            shown += 1;
-        }
+        shown += append_within(limit, matches, out, |one, out| append_row(site, &one, out));
         out.push_str("</tbody></table></div>\n");
     }
     append_key("Shaded: with Black, as seen by the first player.", out);

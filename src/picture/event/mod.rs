@@ -130,6 +130,27 @@ fn append_key(words: &str, out: &mut String) {
     let _ = writeln!(out, "<p class=\"key\">{words}</p>");
 }
 
+/// Appends items until `out` is longer than `limit`, without the one that makes it
+/// so. Returns how many it appended.
+fn append_within<T>(
+    limit: usize,
+    items: impl IntoIterator<Item = T>,
+    out: &mut String,
+    mut append: impl FnMut(T, &mut String),
+) -> usize {
+    let mut count = 0;
+    for item in items {
+        let before = out.len();
+        append(item, out);
+        if out.len() > limit {
+            out.truncate(before);
+            break;
+        }
+        count += 1;
+    }
+    count
+}
+
 fn append_rest(rest: usize, what: &str, out: &mut String) {
     if rest > 0 {
         let _ = writeln!(

@@ -6,7 +6,7 @@ use super::super::tables::{Entry, Kind, Site, points};
 use super::score::{self, Score};
 use super::{
     MOST_OF_CELL, append_heads, append_key, append_number, append_numbered_heads, append_rank,
-    append_rest, append_sign, elo_words, is_round_robin, rounds,
+    append_rest, append_sign, append_within, elo_words, is_round_robin, rounds,
 };
 use crate::game::EventKind;
 
@@ -144,9 +144,7 @@ impl Table<'_> {
         let limit = out.len() + room;
         let columns = rounds.iter().map(|round| usize::from(*round));
         self.append_start("Standings", columns, "Buchholz", out);
-        let mut shown = 0;
-        for (rank, one) in (1..).zip(self.scores) {
-            let before = out.len();
+        let shown = append_within(limit, (1..).zip(self.scores), out, |(rank, one), out| {
             self.append_start_of_row(rank, one, out);
             for round in &rounds {
                 out.push_str("<td class=\"g\">");
@@ -161,12 +159,7 @@ impl Table<'_> {
                 out.push_str("</td>");
             }
             self.append_end_of_row(one, &points(one.buchholz), out);
-            if out.len() > limit {
-                out.truncate(before);
-                break;
-            }
-            shown = rank;
-        }
+        });
         out.push_str("</tbody></table></div>\n");
         append_key(
             "In a round: the opponent’s rank, White or Black, and the result. Shaded: with Black.",

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::super::tables::{Entry, Kind, Site, halves, points};
 use super::{
     MOST_OF_CELL, append_heads, append_key, append_number, append_numbered_heads, append_rank,
-    append_rest, append_sign, elo_words, is_round_robin, rounds,
+    append_rest, append_sign, append_within, elo_words, is_round_robin, rounds,
 };
 use crate::game::EventKind;
 
@@ -210,9 +210,7 @@ impl Table<'_> {
             }
         }
         append_start(rounds.iter().map(|round| usize::from(*round)), out);
-        let mut shown = 0;
-        for (rank, one) in (1..).zip(self.scores) {
-            let before = out.len();
+        let shown = append_within(limit, (1..).zip(self.scores), out, |(rank, one), out| {
             append_rank(self.site, rank, Kind::Team, one.id, out);
             for round in &rounds {
                 let met = played.get(&(one.id, *round)).map(Vec::as_slice);
@@ -221,12 +219,7 @@ impl Table<'_> {
                 self.append_cell(met.unwrap_or_default(), from, out);
             }
             append_end_of_row(one, out);
-            if out.len() > limit {
-                out.truncate(before);
-                break;
-            }
-            shown = rank;
-        }
+        });
         out.push_str("</tbody></table></div>\n");
         append_key(
             "In a round: the opponent’s rank, and the points of the boards.",
@@ -260,23 +253,21 @@ impl Table<'_> {
 fn append_matches(site: &Site<'_>, matches: &[Match<'_>], room: usize, out: &mut String) -> usize {
     let limit = out.len() + room;
     let mut round = None;
-    let mut shown = 0;
-    for (place, one) in matches.iter().enumerate() {
-        let before = out.len();
-        if round != Some(one.round) {
-            let _ = match one.round {
-                0 => writeln!(out, "<h2>Matches</h2>"),
-                round => writeln!(out, "<h2>Round {round}</h2>"),
-            };
-            round = Some(one.round);
-        }
-        append_boards(site, place, one, out);
-        if out.len() > limit {
-            out.truncate(before);
-            break;
-        }
-        shown += 1;
-    }
+    let shown = append_within(
+        limit,
+        matches.iter().enumerate(),
+        out,
+        |(place, one), out| {
+            if round != Some(one.round) {
+                let _ = match one.round {
+                    0 => writeln!(out, "<h2>Matches</h2>"),
+                    round => writeln!(out, "<h2>Round {round}</h2>"),
+                };
+                round = Some(one.round);
+            }
+            append_boards(site, place, one, out);
+        },
+    );
     append_key("Points of the team on the left. Shaded: with Black.", out);
     append_rest(matches.len() - shown, "matches", out);
     shown
