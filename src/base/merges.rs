@@ -43,7 +43,7 @@ pub struct MergedPair {
 #[derive(Debug)]
 pub struct Merged {
     kind: EntityKind,
-    /// What went, and what stays.
+    /// Pairs of the entity that was removed and the one that stays.
     pub pairs: Vec<MergedPair>,
     /// The game, the side, the pair.
     pub mentions: Vec<(GameId, Option<Color>, usize)>,

@@ -65,7 +65,7 @@ impl Unreachable {
     }
 }
 
-/// What moves from the start reach.
+/// Positions that moves from the start reach.
 #[derive(Debug, Default)]
 pub(super) struct FromStart {
     /// The keys of positions as they are stored: a board and its mirror images are

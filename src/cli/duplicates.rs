@@ -18,7 +18,7 @@ use crate::cbh::{CodePage, EntityKind, EntityNames, GameId, Summary};
 /// The columns of the list.
 const COLUMNS: &str = "action\tgame\tstays\twhy\twhite\tblack\tdate\tresult\tevent\tevent_of_stays";
 
-/// What the first column says of what is to be done.
+/// Value of the first column: mark this game as deleted.
 const DELETE: &str = "delete";
 
 /// The arguments of `cbfs duplicates`.

@@ -93,7 +93,7 @@ impl Deref for Bytes {
 /// the error; `None` if computing them is slow.
 pub type ListingWithAttrs<'a> = dyn FnMut(&DirEntry<'_>, Option<Result<Attr, Error>>) -> bool + 'a;
 
-/// What the kernel must invalidate after a
+/// Cached entries that the kernel must drop after a
 /// [`Vfs::refresh`](crate::vfs::Vfs::refresh).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changes {

@@ -193,7 +193,7 @@ fn title_of(section: Section, id: u32, names: &PageNames<'_>) -> String {
     }
 }
 
-/// What is known of the form of an event: "Round robin, teams, rapid".
+/// Returns the form of an event, as far as it is known: "Round robin, teams, rapid".
 fn words_of_kind(event: &Tournament) -> String {
     let kind = match event.kind {
         EventKind::Match => "match",

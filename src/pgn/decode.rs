@@ -31,7 +31,7 @@ pub(super) const MAX_BYTES: usize = 16 << 20;
 /// How deep variations may nest.
 const MAX_DEPTH: usize = 1024;
 
-/// What [`decode`] expects after a game. This error means that the text has
+/// The text that [`decode`] expects after a game. This error means that the text has
 /// several games.
 pub const END_OF_ONE_GAME: &str = "the end of the text after one game";
 
@@ -1006,7 +1006,7 @@ fn spelled<'t>(nag: u8) -> Cow<'t, str> {
     Cow::Owned(format!("${nag}"))
 }
 
-/// What a word is that is no move, and what is expected in its place.
+/// Returns the kind of a word that is no move, and the expected text.
 fn no_move(word: &[u8]) -> (&'static str, &'static str) {
     if is_descriptive(word) {
         (

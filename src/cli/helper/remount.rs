@@ -1,4 +1,4 @@
-//! `mount -o remount,ro`: the kernel lets nobody write any more, or lets them again.
+//! `mount -o remount,ro`: makes a mount read-only in the kernel, or writable again.
 //!
 //! The daemon goes on as it is. What was saved before is on the disk afterwards.
 

@@ -1,4 +1,4 @@
-//! What was reported to the kernel, so that it can be invalidated.
+//! Names and attributes that the kernel may cache, to be invalidated.
 
 pub(crate) mod lookups;
 pub(crate) mod names;

@@ -75,7 +75,7 @@ enum Unsynced {
     Since(Instant),
 }
 
-/// What a base shows, and why, for `.cbfs/status`.
+/// State of a base for `.cbfs/status`, with its reasons.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BaseStatus {
     /// Why the present state cannot be opened; `None` if it can.
