@@ -354,6 +354,7 @@ fn damaged_tables_are_refused_and_nothing_is_imported() {
         let output = cbfs(&["import", "--create", path(&new), path(&damaged)]);
         let code = output.status.code().unwrap();
         assert!(code < 2, "{}", said(&output));
+        assert!(!said(&output).contains("panicked"), "{}", said(&output));
         refused += code;
         assert_eq!(new.exists(), code == 0, "{}", said(&output));
         for file in fs::read_dir(scratch.path()).unwrap() {
@@ -401,7 +402,17 @@ fn tables_that_claim_too_much_are_refused() {
     let file = File::create(at("numbers.parquet")).unwrap();
     let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::default()).unwrap();
     writer.close().unwrap();
+    // In the end a column of moves, in thousands of others that are in each other.
+    let mut nested = vec![0x15, 0x02, 0x19, 0xfc, 0xa1, 0x9c, 0x01];
+    nested.extend([0x48, 1, b'm', 0x15, 2, 0].repeat(20_000));
+    nested.extend([0x15, 12, 0x25, 0, 0x18, 8]);
+    nested.extend_from_slice(b"movetext\0");
+    nested.extend([0x16, 0, 0x19, 0x0c, 0]);
+    let length = u32::try_from(nested.len()).unwrap().to_le_bytes();
+    let deep = [b"PAR1", &nested[..], &length, b"PAR1"].concat();
+    fs::write(at("deep.parquet"), deep).unwrap();
     for (file, why) in [
+        ("deep.parquet", "too deep"),
         ("numbers.parquet", "is not of text"),
         ("long.parquet", "unpacks to"),
         ("many.parquet", "rows are declared in a file of"),

@@ -138,9 +138,11 @@ impl FileView {
 
 impl ReadPlan {
     fn read_base(&self, offset: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
-        bytes.clear();
+        // What is in there is written over, not set to zeros before.
         if self.from_base > 0 {
             self.base.fill(offset, self.from_base, bytes)?;
+        } else {
+            bytes.clear();
         }
         if let Some(total) = self.total {
             // The file was truncated by another program.

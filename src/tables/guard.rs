@@ -1,10 +1,12 @@
 //! Limits for damaged or hostile files: a page of a few kilobytes can unpack to
 //! 2 GB, and a list can have more values than fit into memory.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::BufReader;
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Once};
 
 use ::parquet::column::page::{Page, PageMetadata, PageReader};
 use ::parquet::errors::{ParquetError, Result};
@@ -21,6 +23,29 @@ const MOST_PAGE: u64 = 1 << 27;
 
 /// Most bytes of all unpacked pages that are held together.
 const MOST_HELD: u64 = 1 << 28;
+
+thread_local! {
+    /// Whether a panic of this thread is expected.
+    static IS_EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Reads by the crate, which may panic on a damaged file; `None` if it did. Nothing
+/// is printed then.
+pub(super) fn without_panic<T>(read: impl FnOnce() -> T) -> Option<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !IS_EXPECTED.get() {
+                usual(panic);
+            }
+        }));
+    });
+    IS_EXPECTED.set(true);
+    let done = panic::catch_unwind(AssertUnwindSafe(read));
+    IS_EXPECTED.set(false);
+    done.ok()
+}
 
 fn refused(what: String) -> ParquetError {
     ParquetError::General(what)

@@ -27,7 +27,7 @@
 //! | [`writing`] | a base into a folder, on all cores |
 //! | [`reading`] | a folder into PGN |
 //! | [`column`] | the values of one column of a file |
-//! | [`guard`] | what a hostile file may claim |
+//! | [`guard`], [`footer`] | what a hostile file may claim |
 //!
 //! Memory is bounded by the size of a row group for each core, whatever the
 //! number of games. The file format is
@@ -38,6 +38,7 @@ mod buffer;
 mod chunk;
 mod column;
 mod days;
+mod footer;
 mod games;
 mod guard;
 mod moves;

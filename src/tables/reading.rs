@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::fs::FileExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -18,8 +17,9 @@ use ::parquet::schema::types::SchemaDescriptor;
 
 use super::asked::{EXTENSION, is_parquet};
 use super::column::{self, Reader};
+use super::footer;
 use super::games::{COLUMNS, TABLE, is_signed};
-use super::guard::{GuardedFile, PageMemory};
+use super::guard::{GuardedFile, PageMemory, without_panic};
 use super::sorter::{Sorted, Sorter};
 use crate::game::Date;
 
@@ -67,9 +67,8 @@ impl Texts {
         }
         let mut spool = Spool::new()?;
         for file in files {
-            // The reader of the format may panic on damaged files.
-            let read = catch_unwind(AssertUnwindSafe(|| spool.take(&file, progress)));
-            let read = read.unwrap_or_else(|_| Err(damaged("the file is damaged")));
+            let read = without_panic(|| spool.take(&file, progress));
+            let read = read.unwrap_or_else(|| Err(damaged("the file is damaged")));
             read.map_err(|error| match file.strip_prefix(path) {
                 // A file in the folder that was named.
                 Ok(inside) if inside != Path::new("") => {
@@ -176,7 +175,9 @@ impl Spool {
 
     /// Adds the games of a file.
     fn take(&mut self, path: &Path, progress: &dyn Fn(u64)) -> io::Result<()> {
-        let reader = SerializedFileReader::new(GuardedFile(File::open(path)?)).map_err(damaged)?;
+        let file = File::open(path)?;
+        footer::check(&file)?;
+        let reader = SerializedFileReader::new(GuardedFile(file)).map_err(damaged)?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         let columns = Columns::of(&schema);
         let moves = [columns.find("movetext"), columns.find("moves_uci")];

@@ -22,13 +22,17 @@ use crate::cbh::{Decoded, Summary};
 use crate::storage::make_folder;
 
 /// Number of games of a row group.
-const GROUP_GAMES: usize = 1 << 15;
+const GROUP_GAMES: usize = 1 << 16;
 
 /// Number of rows of a row group of positions.
 const GROUP_POSITIONS: usize = 1 << 19;
 
-/// Bytes of text from which a row group is written, whatever its rows.
-const GROUP_BYTES: usize = 16 << 20;
+/// Bytes of text of all row groups that are filled at the same time. The more there
+/// are in one, the fewer times the base is read: its games are scattered in there.
+const ALL_BYTES: usize = 96 << 20;
+
+/// Bytes of text that any row group may have.
+const LEAST_BYTES: usize = 1 << 20;
 
 /// Number of games of a file that are read first, in the order of the base. They
 /// tell how many more fit into a row group.
@@ -65,10 +69,12 @@ fn write(
     let is_wanted = |summary: &Summary| wishes.with_deleted || !summary.is_deleted;
     let parts = Mutex::new(Parts::of(base, folder, &is_wanted)?);
     let has_failed = AtomicBool::new(false);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
     let worker = Worker {
         base,
         folder,
         wishes,
+        group_bytes: group_bytes(cores, wishes),
         progress,
         parts: &parts,
         has_failed: &has_failed,
@@ -77,7 +83,6 @@ fn write(
         // A table without rows still has its columns.
         return worker.write(&Part::default(), &mut Scratch::new());
     }
-    let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(|| worker.run())).collect();
         let ended = threads.into_iter().map(|thread| {
@@ -90,11 +95,20 @@ fn write(
     })
 }
 
+/// Bytes of text of a row group, if each of these cores fills one of each table.
+fn group_bytes(cores: usize, wishes: Wishes) -> usize {
+    let tables = if wishes.with_positions { 2 } else { 1 };
+    let groups = cores.saturating_mul(tables).max(1);
+    (ALL_BYTES / groups).max(LEAST_BYTES)
+}
+
 /// One core.
 struct Worker<'a> {
     base: &'a dyn Base,
     folder: &'a Path,
     wishes: Wishes,
+    /// Bytes of text from which a row group is written, whatever its rows.
+    group_bytes: usize,
     progress: &'a dyn Progress,
     parts: &'a Mutex<Parts>,
     has_failed: &'a AtomicBool,
@@ -125,10 +139,9 @@ impl Worker<'_> {
             games,
             positions,
         } = scratch;
-        let mut games = Output::begin(&games::TABLE, self.folder, part, games)?;
+        let mut games = self.begin(&games::TABLE, part, games)?;
         let mut positions = if self.wishes.with_positions {
-            let table = &positions::TABLE;
-            Some(Output::begin(table, self.folder, part, positions)?)
+            Some(self.begin(&positions::TABLE, part, positions)?)
         } else {
             None
         };
@@ -144,6 +157,30 @@ impl Worker<'_> {
         }
         games.finish()?;
         positions.map_or(Ok(()), Output::finish)
+    }
+
+    /// Begins the file of a part.
+    fn begin<'s>(
+        &self,
+        table: &Table,
+        part: &Part,
+        group: &'s mut Group,
+    ) -> io::Result<Output<'s>> {
+        let path = part.path(&self.folder.join(table.name));
+        if let Some(year) = path.parent() {
+            fs::create_dir_all(year).map_err(|error| about(year, &error))?;
+        }
+        let file = File::create_new(&path).map_err(|error| about(&path, &error))?;
+        let writer = table.schema().and_then(|schema| {
+            let properties = Arc::new(table.properties()?);
+            SerializedFileWriter::new(file, schema, properties)
+        });
+        Ok(Output {
+            file: writer.map_err(|error| failed(&path, error))?,
+            path,
+            group,
+            group_bytes: self.group_bytes,
+        })
     }
 
     fn write_batch(
@@ -224,45 +261,25 @@ struct Output<'s> {
     path: PathBuf,
     file: SerializedFileWriter<File>,
     group: &'s mut Group,
+    /// Bytes of text from which a row group is written.
+    group_bytes: usize,
 }
 
-impl<'s> Output<'s> {
-    fn begin(
-        table: &Table,
-        folder: &Path,
-        part: &Part,
-        group: &'s mut Group,
-    ) -> io::Result<Output<'s>> {
-        let path = part.path(&folder.join(table.name));
-        if let Some(year) = path.parent() {
-            fs::create_dir_all(year).map_err(|error| about(year, &error))?;
-        }
-        let file = File::create_new(&path).map_err(|error| about(&path, &error))?;
-        let writer = table.schema().and_then(|schema| {
-            let properties = Arc::new(table.properties()?);
-            SerializedFileWriter::new(file, schema, properties)
-        });
-        Ok(Output {
-            file: writer.map_err(|error| failed(&path, error))?,
-            path,
-            group,
-        })
-    }
-
+impl Output<'_> {
     /// Number of rows that fit into the row group, by the length of those in it.
     fn room(&self) -> usize {
         let group = &*self.group;
         let Some(length) = group.bytes().checked_div(group.rows()) else {
             return FIRST_GAMES;
         };
-        let bytes = GROUP_BYTES.saturating_sub(group.bytes());
+        let bytes = self.group_bytes.saturating_sub(group.bytes());
         let rows = GROUP_GAMES.saturating_sub(group.rows());
         rows.min(bytes / length.max(1)).max(LEAST_GAMES)
     }
 
     /// Writes the row group if it has so many rows, or much text.
     fn write_if(&mut self, rows: usize) -> io::Result<()> {
-        if self.group.rows() < rows && self.group.bytes() < GROUP_BYTES {
+        if self.group.rows() < rows && self.group.bytes() < self.group_bytes {
             return Ok(());
         }
         self.write()
@@ -303,5 +320,25 @@ fn failed(path: &Path, error: ParquetError) -> io::Error {
             Err(inner) => about(path, &io::Error::other(inner)),
         },
         error => about(path, &io::Error::other(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_does_not_grow_with_the_cores() {
+        for with_positions in [false, true] {
+            let wishes = Wishes {
+                with_positions,
+                ..Wishes::default()
+            };
+            let tables = 1 + usize::from(with_positions);
+            for cores in [1, 2, 3, 8, 40] {
+                assert!(group_bytes(cores, wishes) * cores * tables <= ALL_BYTES);
+            }
+            assert_eq!(group_bytes(1000, wishes), LEAST_BYTES);
+        }
     }
 }
