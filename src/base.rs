@@ -45,7 +45,7 @@ use crate::cbh::{
     Grouping, GuidingText, Listed, Options, Summary,
 };
 use crate::cbh2;
-use crate::game::Defect;
+use crate::game::{Defect, Glimpse};
 use crate::pgn::Permit;
 use crate::storage::{ReadBuffer, Tree};
 
@@ -142,6 +142,19 @@ pub trait Base: fmt::Debug + Send + Sync {
     /// As [`read_game`](Base::read_game), but for the start and the moves only: the
     /// headers of the game say nothing, and it has no annotations.
     fn read_moves_only(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error>;
+
+    /// Shows each placement of the main line of one game until `show` returns
+    /// false; perhaps more, without a question whether moves are legal. Returns
+    /// false if the game must be read instead: so it is in formats where a glance
+    /// would save little.
+    fn glance(
+        &self,
+        _id: GameId,
+        _decoded: &mut Decoded,
+        _show: &mut dyn FnMut(Glimpse<'_>) -> bool,
+    ) -> bool {
+        false
+    }
 
     /// As [`read_game`](Base::read_game), once the game may be rendered; returns
     /// the permit to keep until it is.
@@ -388,6 +401,15 @@ macro_rules! same_in_both {
 }
 
 impl Base for cbh::Database {
+    fn glance(
+        &self,
+        id: GameId,
+        decoded: &mut Decoded,
+        show: &mut dyn FnMut(Glimpse<'_>) -> bool,
+    ) -> bool {
+        self.glance(id, decoded, show)
+    }
+
     fn files(&self) -> Vec<File> {
         let family = self.family();
         let kinds = cbh::FileKind::ALL.into_iter();

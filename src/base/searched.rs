@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Base;
 use crate::cbh::{Decoded, EntityId, EntityKind, GameFacts, GameId, Summary};
-use crate::game::Game;
+use crate::game::{Game, Glimpse};
 use crate::pgn;
 use crate::search::{Content, Fault, Header, Names, Reader, Source};
 
@@ -93,6 +93,10 @@ impl Reader for GameReader<'_> {
         let (base, decoded) = (self.base, &mut self.decoded);
         base.read_moves_only(GameId(number), decoded)?;
         Ok(&decoded.game)
+    }
+
+    fn glance(&mut self, number: u32, show: &mut dyn FnMut(Glimpse<'_>) -> bool) -> bool {
+        self.base.glance(GameId(number), &mut self.decoded, show)
     }
 
     fn mark(&self) -> u64 {

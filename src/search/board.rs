@@ -5,112 +5,19 @@
 //! full [`Position`] is computed only where the placement equals that of a
 //! wanted position, to compare castling rights and en passant captures.
 
-use shakmaty::{Bitboard, CastlingSide, Color, Move, Role, Square};
+use shakmaty::{Bitboard, Move};
 
-use super::term::{home, index};
-use crate::game::{Position, PositionKey};
+use super::term::home;
+use crate::game::{Placement, Position, PositionKey};
 
-/// Piece placement and side to move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Placement {
-    /// Squares by role, pawns first, of both sides.
-    pub(super) roles: [Bitboard; 6],
-    /// Squares of White and of Black.
-    pub(super) sides: [Bitboard; 2],
-    /// The side to move.
-    pub(super) turn: Color,
-}
-
-impl Placement {
-    /// The placement of a position.
-    pub(super) fn of(position: &Position) -> Placement {
-        let board = position.board();
-        let mut roles = [Bitboard::EMPTY; 6];
-        for (moment, role) in roles.iter_mut().zip(Role::ALL) {
-            *moment = board.by_role(role);
-        }
-        Placement {
-            roles,
-            sides: [Color::White, Color::Black].map(|side| board.by_color(side)),
-            turn: position.turn(),
-        }
+/// Squares of pawns that have not moved. If there are pawns on the first or
+/// last rank, which is irregular, also all squares that these can come to.
+pub(super) fn home_pawns(placement: &Placement) -> Bitboard {
+    let [pawns, ..] = placement.roles;
+    if (pawns & Bitboard::BACKRANKS).any() {
+        return Bitboard::FULL;
     }
-
-    /// The squares of all pieces.
-    pub(super) fn occupied(&self) -> Bitboard {
-        let [white, black] = self.sides;
-        white | black
-    }
-
-    /// The squares of one side.
-    pub(super) fn side(&self, side: Color) -> Bitboard {
-        let [white, black] = self.sides;
-        side.fold_wb(white, black)
-    }
-
-    /// Number of pieces of a side by role, pawns first.
-    pub(super) fn counts(&self, side: Color) -> [u8; 6] {
-        let own = self.side(side);
-        self.roles
-            .map(|role| u8::try_from((role & own).count()).unwrap_or(u8::MAX))
-    }
-
-    /// Squares of pawns that have not moved. If there are pawns on the first or
-    /// last rank, which is irregular, also all squares that these can come to.
-    pub(super) fn home_pawns(&self) -> Bitboard {
-        let [pawns, ..] = self.roles;
-        if (pawns & Bitboard::BACKRANKS).any() {
-            return Bitboard::FULL;
-        }
-        home(pawns, self.sides)
-    }
-
-    /// Moves the pieces; `None` is a null move.
-    pub(super) fn play(&mut self, m: Option<Move>) {
-        let (us, them) = (self.turn, !self.turn);
-        self.turn = them;
-        match m {
-            Some(Move::Normal {
-                role,
-                from,
-                capture,
-                to,
-                promotion,
-            }) => {
-                if let Some(taken) = capture {
-                    self.toggle(them, taken, to);
-                }
-                self.toggle(us, role, from);
-                self.toggle(us, promotion.unwrap_or(role), to);
-            }
-            Some(Move::EnPassant { from, to }) => {
-                self.toggle(
-                    them,
-                    Role::Pawn,
-                    Square::from_coords(to.file(), from.rank()),
-                );
-                self.toggle(us, Role::Pawn, from);
-                self.toggle(us, Role::Pawn, to);
-            }
-            Some(Move::Castle { king, rook }) => {
-                let side = CastlingSide::from_king_side(king < rook);
-                let to = |file| Square::from_coords(file, king.rank());
-                self.toggle(us, Role::King, king);
-                self.toggle(us, Role::Rook, rook);
-                self.toggle(us, Role::King, to(side.king_to_file()));
-                self.toggle(us, Role::Rook, to(side.rook_to_file()));
-            }
-            Some(Move::Put { .. }) | None => {}
-        }
-    }
-
-    fn toggle(&mut self, side: Color, role: Role, square: Square) {
-        if let Some(board) = self.roles.get_mut(index(role)) {
-            board.toggle(square);
-        }
-        let [white, black] = &mut self.sides;
-        side.fold_wb(white, black).toggle(square);
-    }
+    home(pawns, placement.sides)
 }
 
 /// A moment of a game: its placement, and its position if requested.
@@ -118,8 +25,8 @@ impl Placement {
 pub(super) struct Moment {
     /// The placement.
     pub(super) placement: Placement,
-    /// The position before the moves in `since`; `None` if a move was illegal.
-    position: Option<Position>,
+    /// The position before the moves in `since`.
+    position: Position,
     /// Moves after that position.
     since: Vec<Option<Move>>,
 }
@@ -129,7 +36,7 @@ impl Moment {
     pub(super) fn start(position: &Position) -> Moment {
         Moment {
             placement: Placement::of(position),
-            position: Some(position.clone()),
+            position: position.clone(),
             since: Vec::new(),
         }
     }
@@ -140,25 +47,22 @@ impl Moment {
         self.since.push(m);
     }
 
-    /// The position; `None` after an illegal move. Each move is played once,
-    /// however often this is called.
-    pub(super) fn position(&mut self) -> Option<&Position> {
-        for m in self.since.drain(..) {
-            let Some(position) = &mut self.position else {
-                continue;
-            };
-            match m.map(|m| position.play(m)) {
-                None => position.play_null(),
-                Some(Ok(_)) => {}
-                Some(Err(_)) => self.position = None,
+    /// The position. Each move is played once, however often this is called.
+    pub(super) fn position(&mut self) -> &Position {
+        for moves in self.since.split_inclusive(Option::is_none) {
+            // The moves of a tree are legal.
+            self.position.follow(moves.iter().copied().flatten());
+            if moves.ends_with(&[None]) {
+                self.position.play_null();
             }
         }
-        self.position.as_ref()
+        self.since.clear();
+        &self.position
     }
 
     /// The key of the position.
-    pub(super) fn key(&mut self) -> Option<PositionKey> {
-        self.position().map(Position::key)
+    pub(super) fn key(&mut self) -> PositionKey {
+        self.position().key()
     }
 }
 
@@ -202,13 +106,13 @@ impl Bounds {
         let mut counts = self.counts.iter().zip(placement.sides);
         counts.any(|(least, side)| side.count() < *least)
             || placement.occupied().count().saturating_sub(plies) > most
-            || (self.home & !placement.home_pawns()).any()
+            || (self.home & !home_pawns(placement)).any()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use shakmaty::{CastlingMode, Chess, EnPassantMode, Position as _, fen::Fen};
+    use shakmaty::{CastlingMode, Chess, EnPassantMode, Position as _, Square, fen::Fen};
 
     use super::*;
 
@@ -242,8 +146,8 @@ mod tests {
     #[test]
     fn a_pawn_on_the_first_rank_may_still_come_home() {
         let usual = Placement::of(&position("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"));
-        assert_eq!(usual.home_pawns(), Bitboard::from_square(Square::E2));
+        assert_eq!(home_pawns(&usual), Bitboard::from_square(Square::E2));
         let odd = Placement::of(&position("4k3/8/8/8/8/8/8/4KP2 w - - 0 1"));
-        assert_eq!(odd.home_pawns(), Bitboard::FULL);
+        assert_eq!(home_pawns(&odd), Bitboard::FULL);
     }
 }

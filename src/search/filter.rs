@@ -12,7 +12,7 @@ use super::moments::{self, Probe};
 use super::parse::Query;
 use super::remarks;
 use super::segment::MaskAnswer;
-use super::source::{Content, Fault, Header, Names, Source};
+use super::source::{Content, Fault, Header, Names, Reader, Source};
 use super::term::{EcoRange, Field, Outcome, Range, Round, Side, Test, Wanted};
 use crate::game::{Game, GameResult, Position};
 
@@ -370,6 +370,11 @@ impl Filter {
                 }
             },
         ) && moments::all_fit(&self.probes, game, self.in_variations)
+    }
+
+    /// Returns whether a glance at the moves of a game shows that it does not match.
+    pub(super) fn glance_refutes(&self, number: u32, reader: &mut dyn Reader) -> bool {
+        !self.in_variations && moments::glance_refutes(&self.probes, number, reader)
     }
 
     fn by_header(&self, term: &PreparedTerm, header: &Header) -> HeaderMatch {

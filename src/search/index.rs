@@ -16,7 +16,6 @@ use std::sync::{Arc, LazyLock};
 
 use shakmaty::Move;
 
-use super::board::Placement;
 use super::filter::Filter;
 use super::game_set::GameSet;
 use super::moves::{Played, Sequel};
@@ -27,7 +26,7 @@ use super::segment::{Found, List, MAIN, MaskAnswer, Segment, Totals, VARIATIONS}
 use super::source::{Fault, Header, Reader, Source};
 use super::term::Wanted;
 use super::walk::{Continue, walk};
-use crate::game::{Position, PositionKey};
+use crate::game::{Placement, Position, PositionKey};
 use crate::storage::Cursor;
 
 /// So many games may have changed since a segment was written, at most.
@@ -481,7 +480,7 @@ impl<'a> IndexQuery<'a> {
         walk(game, table == VARIATIONS, |moment, at, _| {
             let is_main = of_main_line > 0;
             of_main_line = of_main_line.saturating_sub(1);
-            if moment.placement != *placement || moment.key() != Some(*key) {
+            if moment.placement != *placement || moment.key() != *key {
                 return Continue::Go;
             }
             if is_main == (table == MAIN) {

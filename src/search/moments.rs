@@ -1,9 +1,10 @@
 //! Matching of terms about moments: positions, squares and material.
 
-use super::board::{Bounds, Moment, Placement};
+use super::board::{Bounds, Moment};
+use super::source::Reader;
 use super::term::Wanted;
 use super::walk::{Continue, walk};
-use crate::game::{Game, PositionKey};
+use crate::game::{Game, Glimpse, Placement, PositionKey};
 
 /// A term about moments, prepared.
 #[derive(Clone, Debug)]
@@ -49,7 +50,7 @@ impl Condition {
     fn is_here(&self, moment: &mut Moment) -> bool {
         match self {
             Condition::Position { placement, key, .. } => {
-                moment.placement == *placement && moment.key() == Some(*key)
+                moment.placement == *placement && moment.key() == *key
             }
             Condition::Other(Wanted::Squares(squares)) => squares.are_so(&moment.placement),
             Condition::Other(Wanted::Material(material)) => material.is_so(&moment.placement),
@@ -67,6 +68,45 @@ impl Condition {
             Condition::Other(Wanted::Position(_)) => true,
         }
     }
+}
+
+impl Probe {
+    /// Returns whether a condition may be met at a moment.
+    fn may_be_here(&self, shown: Glimpse<'_>) -> bool {
+        self.wanted.iter().any(|sought| match sought {
+            Condition::Position { placement, .. } => shown.placement == placement,
+            Condition::Other(Wanted::Squares(squares)) => squares.are_so(shown.placement),
+            // Other moves leave the material as it is.
+            Condition::Other(Wanted::Material(material)) => {
+                shown.is_irreversible && material.is_so(shown.placement)
+            }
+            Condition::Other(Wanted::Position(_)) => true,
+        })
+    }
+
+    /// Returns whether no condition can be met from a moment on.
+    fn is_past(&self, shown: Glimpse<'_>) -> bool {
+        let mut wanted = self.wanted.iter();
+        wanted.all(|sought| sought.is_past(shown.placement, shown.most_left))
+    }
+}
+
+/// Returns whether a glance at the main line of a game shows that it does not
+/// match all probes.
+pub(super) fn glance_refutes(probes: &[Probe], number: u32, reader: &mut dyn Reader) -> bool {
+    // What is shown of a damaged game may be too much, so it does not refute that
+    // something is nowhere.
+    let mut open: Vec<&Probe> = probes.iter().filter(|probe| !probe.is_not).collect();
+    if open.is_empty() {
+        return false;
+    }
+    let is_seen = reader.glance(number, &mut |shown| {
+        open.retain(|probe| !probe.may_be_here(shown));
+        // Only such moves change what can still come.
+        let is_past = shown.is_irreversible && open.iter().any(|probe| probe.is_past(shown));
+        !open.is_empty() && !is_past
+    });
+    is_seen && !open.is_empty()
 }
 
 /// Returns whether a game matches all probes.

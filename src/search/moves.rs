@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use shakmaty::{Bitboard, CastlingSide, Color, Move, Role};
 
-use super::board::{Bounds, Moment, Placement};
+use super::board::{Bounds, Moment};
 use super::index::Reached;
 use super::scan::{Give, Maker, ScanEvent};
 use super::source::{Header, Reader};
 use super::walk::{Continue, walk};
-use crate::game::{Game, GameResult, PlyId, Position, PositionKey, rating_difference};
+use crate::game::{Game, GameResult, Placement, PlyId, Position, PositionKey, rating_difference};
 
 /// Statistics of a set of games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -219,6 +219,22 @@ impl Counter {
         &self.position
     }
 
+    /// Returns whether a glance at the main line of a game shows that it reaches
+    /// none of the positions.
+    fn glance_refutes(&self, number: u32, reader: &mut dyn Reader) -> bool {
+        if self.in_variations {
+            return false;
+        }
+        let mut may_be_here = false;
+        let is_seen = reader.glance(number, &mut |shown| {
+            may_be_here = self.may_be_target(shown.placement);
+            let is_past =
+                shown.is_irreversible && self.bounds.are_past(shown.placement, shown.most_left);
+            !may_be_here && !is_past
+        });
+        is_seen && !may_be_here
+    }
+
     /// Counts a game; whether it reaches the position.
     pub fn count(&self, header: &Header, game: &Game, played: &mut Played) -> bool {
         let mut reached = [false; 256];
@@ -239,12 +255,16 @@ impl Counter {
     }
 
     fn target(&self, moment: &mut Moment) -> Option<usize> {
-        let bit = bit_of(&moment.placement);
-        let word = self.boards.get(bit / 64)?;
-        if word >> (bit % 64) & 1 == 0 {
+        if !self.may_be_target(&moment.placement) {
             return None;
         }
-        self.targets.get(&moment.key()?).copied()
+        self.targets.get(&moment.key()).copied()
+    }
+
+    fn may_be_target(&self, placement: &Placement) -> bool {
+        let bit = bit_of(placement);
+        let word = self.boards.get(bit / 64);
+        word.is_some_and(|word| word >> (bit % 64) & 1 != 0)
     }
 
     fn note(&self, target: usize, header: &Header, game: &Game, at: PlyId, played: &mut Played) {
@@ -271,6 +291,9 @@ impl Maker for Counter {
     fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Reached>) {
         let mut reached = Reached::default();
         for header in games {
+            if self.glance_refutes(header.number, reader) {
+                continue;
+            }
             match reader.read_moves(header.number) {
                 Ok(game) => {
                     if self.count(header, game, &mut reached.played) {

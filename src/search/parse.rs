@@ -9,9 +9,9 @@ use super::fold::Pattern;
 use super::source::Content;
 use super::term::{
     Army, DateRange, EcoRange, Field, Material, Outcome, Range, Round, Side, Squares, Term, Test,
-    Wanted, index,
+    Wanted,
 };
-use crate::game::{Eco, Position};
+use crate::game::{Eco, Position, role_index};
 
 /// A query. A game must match all of its terms.
 #[derive(Clone, Debug, Default)]
@@ -454,7 +454,7 @@ fn squares(text: &str) -> Option<Squares> {
             continue;
         }
         let Piece { color, role } = Piece::from_char(piece)?;
-        squares.roles.get_mut(index(role))?.add(square);
+        squares.roles.get_mut(role_index(role))?.add(square);
         let [white, black] = &mut squares.sides;
         color.fold_wb(white, black).add(square);
     }
@@ -480,7 +480,7 @@ fn army(text: &str) -> Option<Army> {
         if (at == 0) != (role == Role::King) {
             return None;
         }
-        let count = army.counts.get_mut(index(role))?;
+        let count = army.counts.get_mut(role_index(role))?;
         *count = count.checked_add(1)?;
     }
     let pieces: u32 = army.counts.iter().map(|count| u32::from(*count)).sum();

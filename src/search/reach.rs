@@ -31,14 +31,12 @@ pub(super) fn append_reaches(
 ) {
     let start = reaches.len();
     walk(game, in_variations, |moment, at, _| {
-        if let Some(key) = moment.key() {
-            let ply = game.tree.first_child(at).and_then(|id| game.tree.ply(id));
-            reaches.push(Reach {
-                position: key.digest(seed),
-                game: number,
-                next: ply.map_or(Next::END, |ply| Next::of(ply.mv)),
-            });
-        }
+        let ply = game.tree.first_child(at).and_then(|id| game.tree.ply(id));
+        reaches.push(Reach {
+            position: moment.key().digest(seed),
+            game: number,
+            next: ply.map_or(Next::END, |ply| Next::of(ply.mv)),
+        });
         Continue::Go
     });
     // It counts once, with the move that it played the first time.

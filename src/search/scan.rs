@@ -210,6 +210,9 @@ impl Worker<'_> {
             if !is_wanted || open.next() != Some(&true) {
                 return is_wanted;
             }
+            if (self.filter).glance_refutes(header.number, self.reader.as_mut()) {
+                return false;
+            }
             let read = if asks_remarks {
                 self.reader.read(header.number)
             } else {

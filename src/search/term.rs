@@ -1,11 +1,11 @@
 //! Query terms as values.
 
-use shakmaty::{Bitboard, Color, Rank, Role};
+use shakmaty::{Bitboard, Color, Rank};
 
-use super::board::Placement;
+use super::board::home_pawns;
 use super::fold::Pattern;
 use super::source::Content;
-use crate::game::{Date, Position};
+use crate::game::{Date, Placement, Position};
 
 /// One term of a query.
 #[derive(Clone, Debug)]
@@ -227,7 +227,7 @@ impl Squares {
             .iter()
             .zip(&placement.sides)
             .any(|(wanted, there)| wanted.count() > there.count());
-        too_few || (home(pawns, self.sides) & !placement.home_pawns()).any()
+        too_few || (home(pawns, self.sides) & !home_pawns(placement)).any()
     }
 }
 
@@ -257,29 +257,35 @@ impl Army {
 
     /// Returns whether the side cannot reach this material with so many
     /// captures by its opponent.
-    fn is_past(self, placement: &Placement, side: Color, captures: usize) -> bool {
-        let total: u32 = self.counts.iter().map(|count| u32::from(*count)).sum();
-        let there = placement.counts(side);
-        let has: u32 = there.iter().map(|count| u32::from(*count)).sum();
-        let most = u32::try_from(captures).unwrap_or(u32::MAX);
+    fn is_past(self, there: [u8; 6], captures: usize) -> bool {
+        let total = self.total();
+        let has: usize = there.iter().map(|count| usize::from(*count)).sum();
         let [pawns, ..] = self.counts;
         let [pawns_there, ..] = there;
-        has < total || pawns_there < pawns || !self.is_least && has.saturating_sub(total) > most
+        has < total || pawns_there < pawns || !self.is_least && has.saturating_sub(total) > captures
+    }
+
+    fn total(self) -> usize {
+        self.counts.iter().map(|count| usize::from(*count)).sum()
     }
 }
 
 impl Material {
-    fn ways(&self) -> [[(&Army, Color); 2]; 2] {
-        let [one, other] = &self.0;
-        [
-            [(one, Color::White), (other, Color::Black)],
-            [(one, Color::Black), (other, Color::White)],
-        ]
-    }
-
     /// Returns whether the placement has this material.
     pub(super) fn is_so(&self, placement: &Placement) -> bool {
-        self.is_that([Color::White, Color::Black].map(|side| placement.counts(side)))
+        // Most placements have another number of pieces, which is counted at once.
+        let there = placement.occupied().count();
+        let total = self.total();
+        let may_be = there == total || there > total && self.allows_more();
+        may_be && self.is_that(both_counts(placement))
+    }
+
+    fn total(&self) -> usize {
+        self.0.iter().map(|army| army.total()).sum()
+    }
+
+    fn allows_more(&self) -> bool {
+        self.0.iter().any(|army| army.is_least)
     }
 
     /// Returns whether White and Black have it with these pieces, by role.
@@ -292,30 +298,26 @@ impl Material {
     /// sixteen.
     pub(super) fn least_captures(&self) -> usize {
         let exact = self.0.iter().filter(|army| !army.is_least);
-        let totals = exact.map(|army| army.counts.iter().map(|count| usize::from(*count)).sum());
-        totals
-            .map(|total: usize| 16_usize.saturating_sub(total))
+        exact
+            .map(|army| 16_usize.saturating_sub(army.total()))
             .sum()
     }
 
     /// Returns whether this material cannot be reached any more in so many
     /// plies.
     pub(super) fn is_past(&self, placement: &Placement, plies: usize) -> bool {
-        self.ways().iter().all(|way| {
-            way.iter()
-                .any(|(army, side)| army.is_past(placement, *side, plies))
-        })
+        if placement.occupied().count() < self.total() {
+            return true;
+        }
+        let [one, other] = self.0;
+        let [white, black] = both_counts(placement);
+        let is_past_way =
+            |one: Army, other: Army| one.is_past(white, plies) || other.is_past(black, plies);
+        is_past_way(one, other) && is_past_way(other, one)
     }
 }
 
-/// The index of a role in arrays by role.
-pub(super) fn index(role: Role) -> usize {
-    match role {
-        Role::Pawn => 0,
-        Role::Knight => 1,
-        Role::Bishop => 2,
-        Role::Rook => 3,
-        Role::Queen => 4,
-        Role::King => 5,
-    }
+/// Number of pieces of White and of Black by role, pawns first.
+fn both_counts(placement: &Placement) -> [[u8; 6]; 2] {
+    [Color::White, Color::Black].map(|side| placement.counts(side))
 }

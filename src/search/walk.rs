@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 
-use super::board::{Moment, Placement};
-use crate::game::{Game, PlyId, Position};
+use super::board::Moment;
+use crate::game::{Game, Placement, PlyId, Position};
 
 /// The first ply after which a game reaches a position; `None` if it does not.
 pub fn first_ply_at(game: &Game, position: &Position, in_variations: bool) -> Option<PlyId> {
     let (key, board) = (position.key(), Placement::of(position));
     let mut found = None;
     walk(game, in_variations, |moment, at, _| {
-        if moment.placement == board && moment.key() == Some(key) {
+        if moment.placement == board && moment.key() == key {
             found = Some(at);
             return Continue::End;
         }

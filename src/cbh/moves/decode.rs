@@ -3,14 +3,14 @@
 use shakmaty::{Bitboard, CastlingMode, CastlingSide, Color, File, Move, Rank, Role, Square};
 
 use super::cipher::Cipher;
-use super::opcode::{OPCODES, Opcode};
+use super::opcode::{OPCODES, Opcode, stepped};
 use super::pieces::{PieceList, Slot};
 use super::setup::{CastlingRooks, StoredSetup};
 use super::word;
 use super::{HEAD_BYTES, MAX_DEPTH, SET_UP};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::base::facts::move_count;
-use crate::game::{Branch, Game, Line, MAX_PLIES, PlyId, Position, Start};
+use crate::game::{Branch, Game, Line, MAX_PLIES, Placement, PlyId, Position, Start};
 
 /// The size of the blob that begins with `head`, its four bytes included.
 ///
@@ -33,7 +33,8 @@ pub struct MoveDecoder {
     /// Places to come back to, with the piece numbers there.
     stack: Vec<(Branch, PieceList)>,
     /// The piece numbers of the usual start, from a1 and from h8.
-    usual: [PieceList; 2],
+    pub(super) usual: [PieceList; 2],
+    pub(super) usual_placement: Placement,
     irregularities: Irregularities,
 }
 
@@ -55,6 +56,7 @@ impl Default for MoveDecoder {
         MoveDecoder {
             stack: Vec::new(),
             usual: [false, true].map(|from_h8| PieceList::new(start.board(), from_h8)),
+            usual_placement: Placement::of(&start),
             irregularities: Irregularities::default(),
         }
     }
@@ -234,16 +236,16 @@ fn main_line_count(game: &Game) -> u8 {
 
 /// The meaning of an encoding mode.
 #[derive(Clone, Copy, Debug)]
-struct Encoding {
-    cipher: Cipher,
-    is_compact: bool,
-    is_chess960: bool,
+pub(super) struct Encoding {
+    pub(super) cipher: Cipher,
+    pub(super) is_compact: bool,
+    pub(super) is_chess960: bool,
     /// Pieces are numbered from h8 instead of a1.
-    from_h8: bool,
+    pub(super) from_h8: bool,
 }
 
 impl Encoding {
-    fn of_mode(mode: u8) -> Result<Encoding, Malformed> {
+    pub(super) fn of_mode(mode: u8) -> Result<Encoding, Malformed> {
         let unsupported = || {
             let game = match mode {
                 8 | 9 => " (losing chess)",
@@ -505,10 +507,7 @@ impl Stream<'_, '_> {
         let Some(from) = self.pieces.square(color, slot) else {
             return Err(Stop::NoPiece);
         };
-        // The number of a square has its rank above the three bits of its file.
-        let stepped = |by: i8| from.to_u32().wrapping_add_signed(i32::from(by));
-        let to = Square::new(stepped(files) & 7 | stepped(ranks << 3) & 0o70);
-        Ok((color, from, to))
+        Ok((color, from, stepped(from, files, ranks)))
     }
 
     #[inline]

@@ -53,6 +53,7 @@ mod chess960;
 mod cipher;
 mod decode;
 mod encode;
+mod glance;
 mod opcode;
 mod pieces;
 mod quoted;

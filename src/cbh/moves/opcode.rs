@@ -19,7 +19,7 @@
 //! the edge of the board for queens, rooks and bishops; a pawn's are relative
 //! to its own side.
 
-use shakmaty::Role;
+use shakmaty::{Role, Square};
 
 use super::pieces::{SLOTS, Slot};
 
@@ -68,6 +68,14 @@ pub(crate) fn opcode_of(slot: Slot, files: i8, ranks: i8) -> Option<u8> {
     let of_slot = STEPS.get(slot.index())?;
     let opcode = of_slot.get(step_index(files, ranks)).copied()?;
     (opcode != NO_STEP).then_some(opcode)
+}
+
+/// The square so many files and ranks on, around the edges of the board.
+#[inline]
+pub(crate) fn stepped(from: Square, files: i8, ranks: i8) -> Square {
+    // The number of a square has its rank above the three bits of its file.
+    let stepped = |by: i8| from.to_u32().wrapping_add_signed(i32::from(by));
+    Square::new(stepped(files) & 7 | stepped(ranks << 3) & 0o70)
 }
 
 /// The meaning of every opcode.

@@ -33,10 +33,9 @@ use std::io;
 use shakmaty::{CastlingSide, Color, Move, Role, Square};
 
 use super::damaged;
-use crate::game::Game;
-use crate::search::board::Placement;
+use crate::game::{Game, Placement, role_index};
 use crate::search::game_set::GameSet;
-use crate::search::term::{Material, Squares, Wanted, index};
+use crate::search::term::{Material, Squares, Wanted};
 use crate::storage::{Cursor, PageWriter, Pages};
 
 const MAGIC: &[u8] = b"cbfs masks 1\n";
@@ -62,7 +61,7 @@ const START: [u8; 6] = [8, 2, 2, 2, 1, 1];
 
 /// The row of a piece on a square.
 fn row_of(role: Role, side: Color, square: Square) -> usize {
-    (index(role) * 2 + usize::from(side.is_black())) * 64 + usize::from(square)
+    (role_index(role) * 2 + usize::from(side.is_black())) * 64 + usize::from(square)
 }
 
 /// The mask of one game.
@@ -122,7 +121,7 @@ impl Mask {
             _ => self.stand(m.promotion().unwrap_or(m.role()), us, m.to()),
         }
         let side = |side: Color| if side.is_black() { BLACK } else { 0 };
-        let code = |role: Role| u8::try_from(index(role)).unwrap_or(0);
+        let code = |role: Role| u8::try_from(role_index(role)).unwrap_or(0);
         let Some(steps) = &mut self.steps else {
             return;
         };

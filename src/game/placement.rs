@@ -1,0 +1,128 @@
+//! The pieces on their squares, without the rules.
+
+use shakmaty::{Bitboard, CastlingSide, Color, Move, Role, Square};
+
+use super::Position;
+
+/// The pieces on their squares, and the side to move: all that most questions
+/// about a position need. Moves are played without a question whether they are
+/// legal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Squares by role, pawns first, of both sides.
+    pub roles: [Bitboard; 6],
+    /// Squares of White and of Black.
+    pub sides: [Bitboard; 2],
+    /// The side to move.
+    pub turn: Color,
+}
+
+impl Placement {
+    /// The placement of a position.
+    pub fn of(position: &Position) -> Placement {
+        let board = position.board();
+        let mut roles = [Bitboard::EMPTY; 6];
+        for (squares, role) in roles.iter_mut().zip(Role::ALL) {
+            *squares = board.by_role(role);
+        }
+        Placement {
+            roles,
+            sides: [Color::White, Color::Black].map(|side| board.by_color(side)),
+            turn: position.turn(),
+        }
+    }
+
+    /// The squares of all pieces.
+    pub fn occupied(&self) -> Bitboard {
+        let [white, black] = self.sides;
+        white | black
+    }
+
+    /// The squares of one side.
+    pub fn side(&self, side: Color) -> Bitboard {
+        let [white, black] = self.sides;
+        side.fold_wb(white, black)
+    }
+
+    /// Number of pieces of a side by role, pawns first.
+    pub fn counts(&self, side: Color) -> [u8; 6] {
+        let own = self.side(side);
+        self.roles
+            .map(|role| u8::try_from((role & own).count()).unwrap_or(u8::MAX))
+    }
+
+    /// Moves the pieces; `None` is a null move. Of a move that is not legal the
+    /// result is without a meaning.
+    pub fn play(&mut self, m: Option<Move>) {
+        let (us, them) = (self.turn, !self.turn);
+        self.turn = them;
+        match m {
+            Some(Move::Normal {
+                role,
+                from,
+                capture,
+                to,
+                promotion,
+            }) => {
+                if let Some(taken) = capture {
+                    self.toggle(them, taken, to);
+                }
+                self.toggle(us, role, from);
+                self.toggle(us, promotion.unwrap_or(role), to);
+            }
+            Some(Move::EnPassant { from, to }) => {
+                self.toggle(
+                    them,
+                    Role::Pawn,
+                    Square::from_coords(to.file(), from.rank()),
+                );
+                self.toggle(us, Role::Pawn, from);
+                self.toggle(us, Role::Pawn, to);
+            }
+            Some(Move::Castle { king, rook }) => {
+                let side = CastlingSide::from_king_side(king < rook);
+                let to = |file| Square::from_coords(file, king.rank());
+                self.toggle(us, Role::King, king);
+                self.toggle(us, Role::Rook, rook);
+                self.toggle(us, Role::King, to(side.king_to_file()));
+                self.toggle(us, Role::Rook, to(side.rook_to_file()));
+            }
+            Some(Move::Put { .. }) | None => {}
+        }
+    }
+
+    /// The kind of piece on a square.
+    #[inline]
+    pub fn role_at(&self, square: Square) -> Option<Role> {
+        let mut kinds = self.roles.iter().zip(Role::ALL);
+        kinds.find_map(|(squares, role)| squares.contains(square).then_some(role))
+    }
+
+    /// Puts a piece on an empty square, or takes it from there.
+    #[inline]
+    pub fn toggle(&mut self, side: Color, role: Role, square: Square) {
+        if let Some(board) = self.roles.get_mut(role_index(role)) {
+            board.toggle(square);
+        }
+        let [white, black] = &mut self.sides;
+        side.fold_wb(white, black).toggle(square);
+    }
+}
+
+/// A moment of a main line as a glance shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Glimpse<'p> {
+    /// The placement.
+    pub placement: &'p Placement,
+    /// Whether the last move took something or moved a pawn; so it is at the
+    /// start.
+    pub is_irreversible: bool,
+    /// No more plies follow.
+    pub most_left: usize,
+}
+
+/// The index of a kind of piece in arrays by kind, pawns first.
+#[inline]
+pub fn role_index(role: Role) -> usize {
+    role as usize - 1
+}
