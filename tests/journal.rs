@@ -925,7 +925,7 @@ fn a_killed_process_leaves_its_saves_and_no_lock() {
         transaction.write("base.cbh", 3, *b"saved");
         store.commit(&transaction).unwrap();
         println!("\nsaved");
-        std::thread::sleep(std::time::Duration::from_mins(1));
+        std::thread::sleep(std::time::Duration::from_secs(60));
         return;
     }
     let folder = tempfile::tempdir().unwrap();

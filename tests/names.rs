@@ -51,7 +51,7 @@ const LAST: [&str; 14] = [
 ];
 
 fn now() -> SystemTime {
-    UNIX_EPOCH + Duration::from_hours(500_000)
+    UNIX_EPOCH + Duration::from_secs(1_800_000_000)
 }
 
 fn text_path(path: &Path) -> &str {

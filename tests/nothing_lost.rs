@@ -33,7 +33,7 @@ use common::numbers::Numbers;
 use common::{bases_in, fixture_bases, real_bases, shared, text_of};
 
 fn now() -> SystemTime {
-    UNIX_EPOCH + Duration::from_hours(500_000)
+    UNIX_EPOCH + Duration::from_secs(1_800_000_000)
 }
 
 /// The files of a base, in memory.

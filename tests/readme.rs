@@ -108,6 +108,37 @@ fn every_dependency_is_explained() {
 }
 
 /// The example is a change that can be made, and what is named is there.
+/// The compiler that is asked for is the oldest that all crates can be built with.
+#[test]
+fn the_stated_compiler_is_what_the_crates_need() {
+    let cargo = std::process::Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--locked", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&cargo.stderr);
+    assert!(cargo.status.success(), "{said}");
+    let metadata: serde_json::Value = serde_json::from_slice(&cargo.stdout).unwrap();
+    let version = |text: &str| -> Vec<u32> {
+        let parts = text.split('.').map(|part| part.parse().unwrap());
+        parts.chain([0]).take(2).collect()
+    };
+    let mut needed = Vec::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        if package["name"] != "cbfs"
+            && let Some(stated) = package["rust_version"].as_str()
+        {
+            needed.push((version(stated), package["name"].to_string()));
+        }
+    }
+    let needed = needed.into_iter().max().unwrap();
+    let stated = env!("CARGO_PKG_RUST_VERSION");
+    assert_eq!(needed.0, version(stated), "{}", needed.1);
+    for page in ["README.md", "CONTRIBUTING.md"] {
+        assert!(read(page).contains(&format!("Rust {stated}")), "{page}");
+    }
+}
+
 #[test]
 fn the_contributing_guide_is_true() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -237,7 +237,7 @@ fn edited(base: &str, id: u32, edit: impl Fn(&str) -> String) -> (Vec<Remark>, V
     let text = edit(&in_one_line(&text_of(&decoded)));
     let game = pgn::decode(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let new = rewrite(id, &stored, &decoded.game, &game, database.code_page()).unwrap();
-    let mut saver = Saver::new(&database, UNIX_EPOCH + Duration::from_hours(500_000));
+    let mut saver = Saver::new(&database, UNIX_EPOCH + Duration::from_secs(1_800_000_000));
     saver.replace(id, &game).unwrap();
     let record = new.annotations.clone().unwrap();
     let plan = saver.finish().unwrap();

@@ -34,7 +34,7 @@ use common::{fixture_bases, real_bases, text_of};
 const JOURNAL: &str = ".base.cbfs-journal";
 
 fn now() -> SystemTime {
-    UNIX_EPOCH + Duration::from_hours(500_000)
+    UNIX_EPOCH + Duration::from_secs(1_800_000_000)
 }
 
 /// A base whose files lie in memory.

@@ -18,10 +18,10 @@ use crate::fuse::{Mount, canonical, detach, mount_at};
 const DEFAULT_WAIT: Duration = Duration::from_secs(5);
 
 /// Time limit for syncing saves to disk.
-const SYNC_TIMEOUT: Duration = Duration::from_mins(1);
+const SYNC_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Time limit for a daemon to end after SIGTERM.
-const END_TIMEOUT: Duration = Duration::from_mins(1);
+const END_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Interval of polling.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);

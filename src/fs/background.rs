@@ -54,7 +54,7 @@ const REST: Duration = Duration::from_millis(5);
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// Between two writes of the file of lengths.
-const SAVE_INTERVAL: Duration = Duration::from_mins(5);
+const SAVE_INTERVAL: Duration = Duration::from_secs(300);
 
 /// State of the work beside the requests.
 #[derive(Debug, Default)]
@@ -330,7 +330,7 @@ mod tests {
         background.wait_for_first_lengths(Duration::from_millis(1));
         assert!(!background.lock().has_first_lengths);
         background.lock().has_first_lengths = true;
-        background.wait_for_first_lengths(Duration::from_hours(1));
+        background.wait_for_first_lengths(Duration::from_secs(3600));
     }
 
     #[test]

@@ -373,7 +373,7 @@ mod tests {
             about.of(&subject).lookup(DIRECTORY, b"status").unwrap(),
             first
         );
-        NOW.set(Duration::from_mins(1));
+        NOW.set(Duration::from_secs(60));
         assert_eq!(about.of(&subject).attr(first.ino).unwrap(), first);
         assert_eq!(read(&about, &subject, first.ino), "report 1\n");
         assert_eq!(*subject.reports.lock().unwrap(), 1);
@@ -382,7 +382,7 @@ mod tests {
         assert_eq!(second.size, 18);
         assert_eq!(second.ino, first.ino);
         assert_ne!(second.generation, first.generation);
-        assert_eq!(second.modified, UNIX_EPOCH + Duration::from_mins(1));
+        assert_eq!(second.modified, UNIX_EPOCH + Duration::from_secs(60));
         // What says the same is the same, time included.
         let json = about
             .of(&subject)

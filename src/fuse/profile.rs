@@ -9,7 +9,7 @@ use super::ReadDirPlus;
 use crate::vfs::{Attr, NodeKind, Size};
 
 /// Time for which the kernel may cache what is invalidated when it changes.
-const KEEP: Duration = Duration::from_hours(24);
+const KEEP: Duration = Duration::from_secs(86_400);
 
 /// Time for which the kernel may cache directories, which are few; missing
 /// names; and content that others may change without an invalidation.

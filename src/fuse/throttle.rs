@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 const MOST_LINES: u32 = 20;
 
 /// The time span.
-const SPAN: Duration = Duration::from_mins(1);
+const SPAN: Duration = Duration::from_secs(60);
 
 /// State of the rate limit.
 #[derive(Debug)]

@@ -54,10 +54,17 @@ pub fn shown_in_quotes(c: char) -> char {
     }
 }
 
+/// The longest start of a text that has at most so many bytes, cut between characters.
+pub fn cut(text: &str, most: usize) -> &str {
+    let ends = (0..=most.min(text.len())).rev();
+    let mut whole = ends.filter_map(|end| text.get(..end));
+    whole.next().unwrap_or_default()
+}
+
 /// Splits a word into parts of at most [`MAX_WORD_BYTES`], between characters.
 pub fn word_parts(mut word: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
-        let (part, rest) = word.split_at_checked(word.floor_char_boundary(MAX_WORD_BYTES))?;
+        let (part, rest) = word.split_at_checked(cut(word, MAX_WORD_BYTES).len())?;
         word = rest;
         Some(part).filter(|part| !part.is_empty())
     })

@@ -13,7 +13,7 @@ use super::board::{Picture, squares_of};
 use super::game::step;
 use super::{symbol, text};
 use crate::game::{
-    Annotation, ByPly, Evaluation, Game, Nation, Phase, Ply, PlyId, Position, Text, Training,
+    Annotation, ByPly, Evaluation, Game, Nation, Phase, Ply, PlyId, Position, Text, Training, cut,
 };
 
 /// The mark of a diagram in a text.
@@ -358,7 +358,7 @@ impl<'g> Moves<'g> {
             let _ = write!(out, " lang=\"{language}\"");
         }
         out.push_str(" dir=\"auto\">");
-        for (index, part) in short(&words.text).split(DIAGRAM).enumerate() {
+        for (index, part) in cut(&words.text, MOST_OF_TEXT).split(DIAGRAM).enumerate() {
             if index > 0 {
                 self.append_diagram(position, out);
             }
@@ -392,15 +392,6 @@ impl<'g> Moves<'g> {
         }
         self.is_interrupted |= out.len() > before;
     }
-}
-
-/// A text as far as it is shown.
-fn short(words: &str) -> &str {
-    let mut end = words.len().min(MOST_OF_TEXT);
-    while !words.is_char_boundary(end) {
-        end -= 1;
-    }
-    words.get(..end).unwrap_or_default()
 }
 
 /// The placement of the pieces as FEN has it, and who is to move.
@@ -438,12 +429,12 @@ fn append_note(what: &str, words: &str, out: &mut String) {
         return;
     }
     let _ = write!(out, " <span class=\"c\" dir=\"auto\">{what}");
-    text::append(short(words), out);
+    text::append(cut(words, MOST_OF_TEXT), out);
     out.push_str("</span> ");
 }
 
 fn append_web_link(url: &str, caption: &str, out: &mut String) {
-    let (url, caption) = (short(url), short(caption));
+    let (url, caption) = (cut(url, MOST_OF_TEXT), cut(caption, MOST_OF_TEXT));
     let words = if caption.trim().is_empty() {
         url
     } else {

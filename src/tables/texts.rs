@@ -17,6 +17,7 @@ use ::parquet::schema::types::ColumnDescPtr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::chunk::{Chunk, ColumnStatistics, Numbers, Runs, append_length, width};
+use crate::game::cut;
 
 /// A page has so many rows.
 const PAGE_ROWS: usize = 1 << 12;
@@ -211,7 +212,7 @@ impl Sorted<'_> {
 /// A text that is not greater, of few bytes.
 fn at_least(text: &[u8]) -> &[u8] {
     match str::from_utf8(text) {
-        Ok(text) => text.as_bytes().get(..text.floor_char_boundary(TOLD_BYTES)),
+        Ok(text) => Some(cut(text, TOLD_BYTES).as_bytes()),
         Err(_) => text.get(..TOLD_BYTES),
     }
     .unwrap_or(text)

@@ -1104,7 +1104,7 @@ fn drafts_are_bounded() {
 fn scratch_files_keep_their_attributes() {
     let mount = mount();
     let before = mount.lookup(GAMES, ONE).unwrap();
-    let time = before.modified + std::time::Duration::from_mins(1);
+    let time = before.modified + std::time::Duration::from_secs(60);
     let set = mount
         .vfs
         .drafts()

@@ -2,7 +2,7 @@
 
 use crate::bytes::{BytePatch, Malformed};
 use crate::cbh::{CodePage, date};
-use crate::game::Date;
+use crate::game::{Date, cut};
 
 /// Encoding of the names of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,12 +70,6 @@ impl NameForm {
         self.page.decode_into(bytes, &mut text);
         text
     }
-}
-
-/// The longest prefix of a name that fits in `room` bytes, cut between
-/// characters.
-fn cut(name: &str, room: usize) -> &str {
-    name.get(..name.floor_char_boundary(room)).unwrap_or(name)
 }
 
 /// A name that had to be changed to fit its field.

@@ -22,7 +22,7 @@ use super::{Read, Remarks, string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::{CodePage, QuotedHeader, encode_quoted};
 use crate::cbh2::moves::square;
-use crate::game::{Annotation, Quotation, QuotedMove, Start, append_quoted};
+use crate::game::{Annotation, Quotation, QuotedMove, Start, append_quoted, cut};
 
 /// Number of moves for which a remark of the older format has room.
 const MOST_MOVES: usize = 30_000;
@@ -163,8 +163,7 @@ fn older(header: &Header<'_>, moves: &[QuotedMove], page: CodePage) -> Vec<u8> {
         players, places, ..
     } = header.shown(page);
     let string = |payload: &mut Vec<u8>, name: &str| {
-        let end = name.floor_char_boundary(usize::from(u8::MAX));
-        let name = name.get(..end).unwrap_or_default();
+        let name = cut(name, usize::from(u8::MAX));
         payload.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
         payload.extend(name.bytes());
         payload.push(0);

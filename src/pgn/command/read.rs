@@ -161,21 +161,25 @@ fn read_with<'t>(
             Piece::Command(whole) => whole,
         };
         let (name, arguments) = Piece::parts(whole);
+        if name == "cblang"
+            && let Some(language) = language_of(arguments.trim())
+        {
+            text.begin(language, style, &mut found.texts);
+            continue;
+        }
         match name {
-            "cblang" if let Some(language) = language_of(arguments.trim()) => {
-                text.begin(language, style, &mut found.texts);
-            }
             "cblead" if arguments.trim().parse::<u8>().is_ok() => {
                 text.lead = arguments.trim().parse().ok();
             }
             "cbsym" if found.places.is_none() => found.places = numbers(arguments.trim()),
-            _ if let Some(command) = command(whole, name, arguments) => {
-                found.has_parts |= name == "emt" && has_parts(arguments);
-                commands.push(command);
-            }
             _ => {
-                found.is_misread |= is_private(name);
-                text.words.push_str(whole);
+                if let Some(command) = command(whole, name, arguments) {
+                    found.has_parts |= name == "emt" && has_parts(arguments);
+                    commands.push(command);
+                } else {
+                    found.is_misread |= is_private(name);
+                    text.words.push_str(whole);
+                }
             }
         }
     }

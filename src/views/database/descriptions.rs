@@ -7,7 +7,7 @@
 use super::DatabaseVolume;
 use crate::cbh::{EntityId, EntityNames, GameId, Listed, Summary};
 use crate::fs::names;
-use crate::game::GameResult;
+use crate::game::{GameResult, cut};
 
 /// The most bytes of a player, so that a name has less than 255.
 const MOST_BYTES: usize = 80;
@@ -69,16 +69,11 @@ fn or_nobody(name: &str) -> &str {
 /// The last name of a player, as a part of a file name; empty if there is none.
 fn last_name(name: &str) -> String {
     let last = name.split_once(',').map_or(name, |(last, _)| last);
-    let mut shown = names::shown(last);
+    let shown = names::shown(last);
     if shown == names::shown("") || shown == "?" {
         return String::new();
     }
-    let mut cut = shown.len().min(MOST_BYTES);
-    while !shown.is_char_boundary(cut) {
-        cut -= 1;
-    }
-    shown.truncate(cut);
-    shown
+    cut(&shown, MOST_BYTES).to_owned()
 }
 
 #[cfg(test)]
