@@ -4,8 +4,15 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::{Failure, print};
+use indicatif::ProgressBar;
+
+use super::{Failure, print, progress};
 use crate::cbh::{ChangeError, CodePage, GameId, OpenBase, Options, Plan, SaveError, Saver};
+use crate::search::GameSet;
+
+/// So many games are marked in one transaction: what it takes of memory and of the
+/// journal depends on that, not on the base.
+const MOST_AT_ONCE: usize = 1 << 18;
 
 /// Whether and how a change is asked about.
 #[derive(Clone, Debug, clap::Args)]
@@ -94,36 +101,31 @@ pub(super) fn save(base: OpenBase, path: &Path, plan: Option<&Plan>) -> Result<(
 /// Marks games as deleted, or takes that back, once the user agrees.
 pub(super) fn mark(
     (base, path): (OpenBase, &Path),
-    games: Result<Vec<GameId>, Failure>,
+    games: Result<GameSet, Failure>,
     restores: bool,
     consent: &Consent,
     quiet: bool,
 ) -> Result<(), Failure> {
-    let planned = games.and_then(|games| {
-        let count = count_of(games.len(), "game");
+    let marked = games.and_then(|games| {
+        let count = count_of(games.count() as usize, "game");
         let question = if restores {
             format!("restore {count} of {}", path.display())
         } else {
             format!("mark {count} of {} as deleted", path.display())
         };
         if !consent.is_given(&question, quiet)? {
-            return Ok((None, count));
+            return Ok(None);
         }
-        let (plan, ()) = plan((&base, path), |saver| {
-            let mut games = games.iter();
-            games.try_for_each(|id| saver.set_deleted(*id, !restores))
-        })?;
-        Ok((Some(plan), count))
+        let bar = progress::bar(games.count(), quiet);
+        let marked = mark_each((&base, path), (&games, MOST_AT_ONCE), restores, &bar);
+        bar.finish_and_clear();
+        marked.map(|()| Some(count))
     });
-    let (plan, count) = match planned {
-        Ok(planned) => planned,
-        Err(failure) => {
-            save(base, path, None)?;
-            return Err(failure);
-        }
+    let closed = save(base, path, None);
+    let Some(count) = marked.and_then(|count| closed.map(|()| count))? else {
+        return Ok(());
     };
-    save(base, path, plan.as_ref())?;
-    if plan.is_none() || quiet {
+    if quiet {
         return Ok(());
     }
     if restores {
@@ -131,6 +133,49 @@ pub(super) fn mark(
     }
     let undo = "the same command with --restore takes it back";
     print(format!("{count} marked as deleted; {undo}\n").as_bytes())
+}
+
+/// Marks the games, some at once in a transaction. A game is marked or not,
+/// whatever others are: those of an end that was not reached are marked by the same
+/// command.
+fn mark_each(
+    (base, path): (&OpenBase, &Path),
+    (games, at_once): (&GameSet, usize),
+    restores: bool,
+    bar: &ProgressBar,
+) -> Result<(), Failure> {
+    let mut rest = games.from(0).map(GameId).peekable();
+    let mut done = 0;
+    while rest.peek().is_some() {
+        let now: Vec<GameId> = rest.by_ref().take(at_once).collect();
+        let planned = plan((base, path), |saver| {
+            let mut now = now.iter();
+            now.try_for_each(|id| saver.set_deleted(*id, !restores))
+        });
+        let saved = planned.and_then(|(plan, ())| {
+            let saved = base.store.commit(&plan.transaction);
+            let saved = saved.and_then(|_| base.store.sync());
+            saved.map_err(|error| failed(path, error.into()))
+        });
+        saved.map_err(|failure| failure.after(done, games.count() as usize))?;
+        done += now.len();
+        bar.inc(now.len() as u64);
+    }
+    Ok(())
+}
+
+impl Failure {
+    /// The failure after some of all games are saved.
+    fn after(self, done: usize, all: usize) -> Failure {
+        let Some(message) = self.message.as_deref().filter(|_| done > 0) else {
+            return self;
+        };
+        let rest = format!("{done} of {all} games are done, the same command does the rest");
+        Failure {
+            message: Some(format!("{message}; {rest}")),
+            ..self
+        }
+    }
 }
 
 /// The failure for what could not be changed.
@@ -146,4 +191,52 @@ fn failed(path: &Path, error: ChangeError) -> Failure {
 pub(super) fn count_of(count: usize, one: &str) -> String {
     let end = if count == 1 { "" } else { "s" };
     format!("{count} {one}{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn games_are_marked_some_at_once_and_a_failure_says_how_many_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cbh/sample");
+        for file in std::fs::read_dir(sample).unwrap() {
+            let file = file.unwrap();
+            if file.file_type().unwrap().is_file() {
+                std::fs::copy(file.path(), folder.path().join(file.file_name())).unwrap();
+            }
+        }
+        let path = folder.path().join("sample.cbh");
+        let base = open(&path, None, "a test").unwrap();
+        let deleted = |base: &OpenBase| -> GameSet {
+            let mut deleted = GameSet::default();
+            let all = 1..base.database.last_id() + 1;
+            let told = base.database.for_each_summary(all, false, &mut |game| {
+                if game.is_deleted {
+                    deleted.add(game.id.0);
+                }
+            });
+            told.unwrap();
+            deleted
+        };
+        let mark = |games: &[u32], restores| {
+            let games: GameSet = games.iter().copied().collect();
+            let bar = ProgressBar::hidden();
+            mark_each((&base, &path), (&games, 2), restores, &bar)
+        };
+        let before = deleted(&base);
+        mark(&[1, 2, 4, 5, 7], false).unwrap();
+        assert_eq!(deleted(&base).count(), before.count() + 5);
+        mark(&[1, 2, 4, 5, 7], true).unwrap();
+        assert_eq!(deleted(&base), before);
+        let failure = mark(&[1, 2, 4, 5, 9_000_000], false).unwrap_err();
+        let message = failure.message.unwrap();
+        let end = "; 4 of 5 games are done, the same command does the rest";
+        assert!(message.ends_with(end), "{message}");
+        assert_eq!(deleted(&base).count(), before.count() + 4);
+        let failure = mark(&[9_000_000], false).unwrap_err();
+        assert!(!failure.message.unwrap().contains("the rest"));
+        base.store.close().unwrap();
+    }
 }

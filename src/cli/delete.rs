@@ -7,8 +7,8 @@ use super::change::{self, Consent};
 use super::chosen::Search;
 use super::options::parse_code_page;
 use crate::base::Base;
-use crate::cbh::{CodePage, GameId, OpenBase};
-use crate::search::{self, Query};
+use crate::cbh::{CodePage, OpenBase};
+use crate::search::{self, GameSet, Query};
 
 /// The arguments of `cbfs delete`.
 #[derive(Debug, clap::Args)]
@@ -54,12 +54,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
 }
 
 /// The games that are meant.
-fn choose(
-    args: &Args,
-    base: &OpenBase,
-    query: &Query,
-    quiet: bool,
-) -> Result<Vec<GameId>, Failure> {
+fn choose(args: &Args, base: &OpenBase, query: &Query, quiet: bool) -> Result<GameSet, Failure> {
     let database: &dyn Base = &base.database;
     let search = Search::new((database, &args.base), query, false, quiet)?;
     let (found, unreadable) = search.games()?;
@@ -69,15 +64,15 @@ fn choose(
             format_args!("{unreadable} games cannot be read, so nothing was changed"),
         ));
     }
-    let mut games = Vec::new();
+    let mut games = GameSet::default();
     let all = 1..database.last_id().saturating_add(1);
     let told = database.for_each_summary(all, false, &mut |game| {
         if game.is_deleted == args.restore && found.contains(game.id.0) {
-            games.push(game.id);
+            games.add(game.id.0);
         }
     });
     told.map_err(|error| Failure::about(&args.base, error))?;
-    if games.is_empty() {
+    if games.count() == 0 {
         let why = "no game fits; nothing was changed";
         return Err(Failure::about(&args.base, why));
     }

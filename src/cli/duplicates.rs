@@ -1,19 +1,15 @@
 //! `cbfs duplicates`: lists games that are there twice, to be reviewed, and marks as
 //! deleted what the list says.
 
-use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::change::{self, Consent};
-use super::names::read_list;
-use super::options::parse_code_page;
-use super::password::PasswordFile;
-use super::{Failure, archive, progress};
+use super::reviewed::{self, Lines};
+use super::{Failure, change, progress};
 use crate::base::{Base, Sameness, Twins, twins};
-use crate::cbh::{CodePage, EntityKind, EntityNames, GameId, Summary};
+use crate::cbh::{EntityKind, EntityNames, GameId, Summary};
+use crate::search::GameSet;
 
 /// The columns of the list.
 const COLUMNS: &str = "action\tgame\tstays\twhy\twhite\tblack\tdate\tresult\tevent\tevent_of_stays";
@@ -24,47 +20,25 @@ const DELETE: &str = "delete";
 /// The arguments of `cbfs duplicates`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Any file of the base, or an archive
-    base: PathBuf,
-
-    /// Mark the games as deleted whose lines in this list begin with `delete`; `-` is
-    /// standard input
-    #[arg(long, value_name = "LIST")]
-    apply: Option<PathBuf>,
+    #[command(flatten)]
+    list: reviewed::ListArgs,
 
     /// Take back what --apply did with the list
     #[arg(long, requires = "apply")]
     restore: bool,
-
-    #[command(flatten)]
-    consent: Consent,
-
-    /// Code page of names and texts that are not UTF-8, such as 1251 or cp1250;
-    /// detected from the names otherwise
-    #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
-    codepage: Option<CodePage>,
-
-    #[command(flatten)]
-    password: PasswordFile,
 }
 
 /// Prints the list, or applies one.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
-    if let Some(list) = &args.apply {
-        let list = read_list(list, COLUMNS)?;
-        let base = change::open(&args.base, args.codepage, "cbfs duplicates")?;
-        let games = chosen(args, &base.database, &list);
-        return change::mark(
-            (base, &args.base),
-            games,
-            args.restore,
-            &args.consent,
-            quiet,
-        );
+    let list = &args.list;
+    if let Some((lines, base)) = list.to_apply(COLUMNS, "cbfs duplicates")? {
+        let games = chosen(args, &base.database, lines);
+        let (base, consent) = ((base, list.base.as_path()), &list.consent);
+        return change::mark(base, games, args.restore, consent, quiet);
     }
-    let base = archive::open_base(&args.base, &args.password, args.codepage)?;
+    let base = list.to_print()?;
     let base = base.as_ref();
-    let about = |error| Failure::about(&args.base, error);
+    let about = |error| list.failed(error);
     let bar = progress::bar(base.last_id(), quiet);
     let found = twins(base, &|games| bar.inc(games));
     bar.finish_and_clear();
@@ -138,38 +112,37 @@ fn field(name: &str) -> String {
 }
 
 /// The games that a list says, of which none is one that stays for another.
-fn chosen(args: &Args, base: &dyn Base, list: &[(usize, String)]) -> Result<Vec<GameId>, Failure> {
-    let names = Names::of(base).map_err(|error| Failure::about(&args.base, error))?;
-    let (mut games, mut stay) = (BTreeSet::new(), HashSet::new());
-    for (number, line) in list {
+fn chosen(args: &Args, base: &dyn Base, list: Lines) -> Result<GameSet, Failure> {
+    let names = Names::of(base).map_err(|error| args.list.failed(error))?;
+    let (mut games, mut stay) = (GameSet::default(), GameSet::default());
+    for line in list {
+        let (number, line) = line?;
         let fields: Vec<&str> = line.split('\t').collect();
         let [DELETE, game, stays, _, white, black, ..] = fields.as_slice() else {
             continue;
         };
         let wrong = |why| Failure::new(format_args!("line {number} of the list: {why}"));
-        let numbers = (game.parse().map(GameId), stays.parse().map(GameId));
-        let (Ok(game), Ok(stays)) = numbers else {
+        let is_game = |id: &u32| (1..=base.last_id()).contains(id);
+        let number_of = |field: &str| field.parse().ok().filter(is_game);
+        let (Some(game), Some(stays)) = (number_of(game), number_of(stays)) else {
             return Err(wrong("no numbers of two games"));
         };
         let is_listed = |game: &Summary| names.players(game) == [*white, *black];
-        let summary = base.summary(game).ok().filter(is_listed);
+        let summary = base.summary(GameId(game)).ok().filter(is_listed);
         let summary =
             summary.ok_or_else(|| wrong("the game is another one now; make the list anew"))?;
-        stay.insert(stays);
+        stay.add(stays);
         if summary.is_deleted == args.restore {
-            games.insert(game);
+            games.add(game);
         }
     }
-    if let Some(both) = games.iter().find(|game| stay.contains(game)) {
+    if let Some(both) = games.from(0).find(|game| stay.contains(*game)) {
         let why = "is to be deleted, and is the one that stays for another";
-        return Err(Failure::new(format_args!(
-            "game {} of the list {why}",
-            both.0
-        )));
+        return Err(Failure::new(format_args!("game {both} of the list {why}")));
     }
-    if games.is_empty() {
+    if games.count() == 0 {
         let why = "the list names no game that is not so already; nothing was changed";
         return Err(Failure::new(why));
     }
-    Ok(games.into_iter().collect())
+    Ok(games)
 }

@@ -1,6 +1,7 @@
 //! `cbfs merge`: lets all games name one player, team, annotator or source instead
 //! of another; and takes that back.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -140,7 +141,12 @@ fn merge(
 ) -> Result<(Option<Plan>, Ending), Failure> {
     let names = base.database.entity_names(kind);
     let names = names.map_err(|error| Failure::about(&args.base, error))?;
-    let find = |name| find(&names, name).map_err(|why| Failure::about(&args.base, why));
+    let known = KnownNames::of(&names);
+    let find = |name| {
+        known
+            .find(name)
+            .map_err(|why| Failure::about(&args.base, why))
+    };
     let (from, into) = (find(from)?, find(into)?);
     if from == into {
         return Err(Failure::about(&args.base, "both names are of the same one"));
@@ -184,28 +190,46 @@ fn take_back(args: &Args, base: &OpenBase, quiet: bool) -> Result<(Option<Plan>,
     Ok((Some(plan), Ending::TakenBack(path, said)))
 }
 
-/// The entity that is called so; the reason if none is, or several are.
-pub(super) fn find(names: &EntityNames, name: &str) -> Result<EntityId, String> {
-    let mut all = names.iter().filter(|(_, other)| *other == name);
-    match (all.next(), all.next()) {
-        (Some((id, _)), None) => return Ok(id),
-        (Some((one, _)), Some((other, _))) => {
-            return Err(format!(
-                "several are called \"{name}\": say which, such as \"{name} ~{}\" or \"{name} ~{}\"",
-                one.0, other.0
-            ));
+/// Entities by their names.
+pub(super) struct KnownNames<'n> {
+    names: &'n EntityNames,
+    /// The first of each name, and another one if there is.
+    ids: HashMap<&'n str, (EntityId, Option<EntityId>)>,
+}
+
+impl<'n> KnownNames<'n> {
+    pub(super) fn of(names: &'n EntityNames) -> KnownNames<'n> {
+        let mut ids: HashMap<&str, (EntityId, Option<EntityId>)> = HashMap::new();
+        for (id, name) in names.iter() {
+            ids.entry(name)
+                .and_modify(|(_, another)| *another = another.or(Some(id)))
+                .or_insert((id, None));
         }
-        _ => {}
+        KnownNames { names, ids }
     }
-    let numbered = name.rsplit_once(" ~").and_then(|(name, id)| {
-        let id = EntityId(id.parse().ok()?);
-        (names.get(id)? == name).then_some(id)
-    });
-    numbered.ok_or_else(|| {
-        let like = alike(names, name);
-        let like = like.map_or(String::new(), |like| format!("; there is {like}"));
-        format!("nobody and nothing is called \"{name}\" in it{like}")
-    })
+
+    /// The entity that is called so; the reason if none is, or several are.
+    pub(super) fn find(&self, name: &str) -> Result<EntityId, String> {
+        match self.ids.get(name) {
+            Some((id, None)) => return Ok(*id),
+            Some((one, Some(other))) => {
+                return Err(format!(
+                    "several are called \"{name}\": say which, such as \"{name} ~{}\" or \"{name} ~{}\"",
+                    one.0, other.0
+                ));
+            }
+            None => {}
+        }
+        let numbered = name.rsplit_once(" ~").and_then(|(name, id)| {
+            let id = EntityId(id.parse().ok()?);
+            (self.names.get(id)? == name).then_some(id)
+        });
+        numbered.ok_or_else(|| {
+            let like = alike(self.names, name);
+            let like = like.map_or(String::new(), |like| format!("; there is {like}"));
+            format!("nobody and nothing is called \"{name}\" in it{like}")
+        })
+    }
 }
 
 /// Some names that begin with the same word.

@@ -45,6 +45,7 @@ mod places;
 mod progress;
 mod prompt;
 mod receipt;
+mod reviewed;
 mod server;
 mod signals;
 mod site;
@@ -143,9 +144,8 @@ enum Command {
     /// list says
     ///
     /// The list has a line for each game that another one is the same as, with players,
-    /// date, result and moves. Those that begin with `delete` are marked by --apply, in
-    /// one transaction; `?` stands where the game has remarks, or fewer moves than the
-    /// other.
+    /// date, result and moves. Those that begin with `delete` are marked by --apply; `?`
+    /// stands where the game has remarks, or fewer moves than the other.
     Duplicates(duplicates::Args),
     /// Copy a base without gaps, deleted games and unused entities
     ///

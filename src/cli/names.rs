@@ -3,17 +3,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
 
-use super::change::{self, Consent, count_of};
-use super::merge::{self, Ending};
-use super::options::parse_code_page;
-use super::password::PasswordFile;
-use super::{Failure, archive, print};
+use super::change::{self, count_of};
+use super::merge::{self, Ending, KnownNames};
+use super::reviewed::{self, Lines};
+use super::{Failure, print};
 use crate::base::{Alike, Base, Likeness, Merged, alike_names};
-use crate::cbh::{CodePage, EntityId, EntityKind, EntityNames, OpenBase, Plan};
+use crate::cbh::{EntityId, EntityKind, EntityNames, OpenBase, Plan};
 
 /// The columns of the list.
 const COLUMNS: &str = "action\tname\tgames\tinto\tgames_of_into\twhy";
@@ -21,41 +17,21 @@ const COLUMNS: &str = "action\tname\tgames\tinto\tgames_of_into\twhy";
 /// Value of the first column: merge these names.
 const MERGE: &str = "merge";
 
-/// A longer list is none of ours.
-pub(super) const MOST_LIST_BYTES: u64 = 1 << 28;
-
 /// The arguments of `cbfs names`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Any file of the base, or an archive
-    base: PathBuf,
-
-    /// Merge what the lines of this list say that begin with `merge`; `-` is
-    /// standard input
-    #[arg(long, value_name = "LIST")]
-    apply: Option<PathBuf>,
-
     #[command(flatten)]
-    consent: Consent,
-
-    /// Code page of names and texts that are not UTF-8, such as 1251 or cp1250;
-    /// detected from the names otherwise
-    #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
-    codepage: Option<CodePage>,
-
-    #[command(flatten)]
-    password: PasswordFile,
+    list: reviewed::ListArgs,
 }
 
 /// Prints the list, or applies one.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
-    if let Some(list) = &args.apply {
-        let list = read_list(list, COLUMNS)?;
-        let base = change::open(&args.base, args.codepage, "cbfs names")?;
-        return merge::finish(apply(args, &base, &list, quiet), base, &args.base, quiet);
+    let args = &args.list;
+    if let Some((lines, base)) = args.to_apply(COLUMNS, "cbfs names")? {
+        return merge::finish(apply(args, &base, lines, quiet), base, &args.base, quiet);
     }
-    let base = archive::open_base(&args.base, &args.password, args.codepage)?;
-    let list = list(base.as_ref()).map_err(|error| Failure::about(&args.base, error))?;
+    let base = args.to_print()?;
+    let list = list(base.as_ref()).map_err(|error| args.failed(error))?;
     print(list.as_bytes())
 }
 
@@ -122,39 +98,18 @@ impl<'n> ListedNames<'n> {
     }
 }
 
-/// The lines of a list, each with its number.
-pub(super) fn read_list(path: &Path, columns: &str) -> Result<Vec<(usize, String)>, Failure> {
-    let mut text = String::new();
-    let read = if path == Path::new("-") {
-        io::stdin()
-            .lock()
-            .take(MOST_LIST_BYTES)
-            .read_to_string(&mut text)
-    } else {
-        File::open(path).and_then(|file| file.take(MOST_LIST_BYTES).read_to_string(&mut text))
-    };
-    read.map_err(|error| Failure::about(path, error))?;
-    let mut lines = text.lines().map(str::to_owned).zip(1..);
-    let head = lines.next().map(|(head, _)| head);
-    if head.as_deref() != Some(columns) {
-        let columns = columns.replace('\t', " ");
-        let why =
-            format!("this is no such list: its first line names other columns than {columns}");
-        return Err(Failure::about(path, why));
-    }
-    Ok(lines.map(|(line, number)| (number, line)).collect())
-}
-
 fn apply(
-    args: &Args,
+    args: &reviewed::ListArgs,
     base: &OpenBase,
-    list: &[(usize, String)],
+    list: Lines,
     quiet: bool,
 ) -> Result<(Option<Plan>, Ending), Failure> {
     let names = base.database.entity_names(EntityKind::Player);
-    let names = names.map_err(|error| Failure::about(&args.base, error))?;
+    let names = names.map_err(|error| args.failed(error))?;
+    let known = KnownNames::of(&names);
     let mut into: HashMap<EntityId, EntityId> = HashMap::new();
-    for (number, line) in list {
+    for line in list {
+        let (number, line) = line?;
         let about = |why: String| Failure::new(format_args!("line {number} of the list: {why}"));
         let mut fields = line.split('\t');
         if fields.next() != Some(MERGE) {
@@ -162,7 +117,7 @@ fn apply(
         }
         let name = fields.next().unwrap_or_default();
         let other = fields.nth(1).unwrap_or_default();
-        let find = |name| merge::find(&names, name).map_err(about);
+        let find = |name| known.find(name).map_err(about);
         let (name, other) = (find(name)?, find(other)?);
         if name == other || into.insert(name, other).is_some_and(|it| it != other) {
             return Err(about(
