@@ -45,7 +45,7 @@
 //! | `search` | `openings`, `game`, `storage` |
 //! | `base` | `search`, `pgn`, `archive`, `book`, `cbh2`, `cbh`, `game`, `storage` |
 //! | `pages` | `base`, `picture`, `search`, `openings`, `pgn`, `cbh`, `game`, `storage` |
-//! | `tables` | `base`, `cbh`, `book`, `openings`, `pgn`, `game`, `storage` |
+//! | `tables` | `base`, `cbh`, `book`, `openings`, `pgn`, `game`, `bytes`, `storage` |
 //! | `fs` | `escape` |
 //! | `views` | `fs`, `import`, `pages`, `picture`, `openings`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
 //! | `drafts` | `fs`, `storage`, `escape` |

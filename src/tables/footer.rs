@@ -9,6 +9,8 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 
+use crate::bytes::ByteReader;
+
 /// Most bytes of a footer: more than any program writes for a table of games.
 const MOST_BYTES: u64 = 1 << 24;
 
@@ -66,20 +68,18 @@ pub(super) fn check(file: &File) -> io::Result<()> {
     }
     let mut bytes = vec![0; usize::try_from(claimed).unwrap_or(0)];
     file.read_exact_at(&mut bytes, start)?;
-    Values { rest: &bytes }.footer().map_err(refused)
+    Values(ByteReader::new(&bytes)).footer().map_err(refused)
 }
 
 /// Values that were not looked at yet.
-struct Values<'b> {
-    rest: &'b [u8],
-}
+struct Values<'b>(ByteReader<'b>);
 
 type Checked<T> = Result<T, &'static str>;
 
 /// Said of a footer that is no sequence of values.
 const DAMAGED: &str = "is damaged";
 
-impl<'b> Values<'b> {
+impl Values<'_> {
     fn footer(&mut self) -> Checked<()> {
         let mut last = 0;
         while let Some((field, kind)) = self.field(&mut last)? {
@@ -159,7 +159,7 @@ impl<'b> Values<'b> {
     /// A number of values, each of which takes a byte or more.
     fn fitting(&self, count: u64) -> Checked<usize> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
-        if count > self.rest.len() {
+        if count > self.0.rest().len() {
             return Err("claims more values than it has bytes");
         }
         Ok(count)
@@ -177,13 +177,13 @@ impl<'b> Values<'b> {
     fn skip_whole(&mut self, kind: u8, depth: usize) -> Checked<()> {
         let deeper = || depth.checked_sub(1).ok_or("has values in values, too deep");
         match kind {
-            kind::TRUE | kind::FALSE | kind::BYTE => self.take(1).map(drop),
+            kind::TRUE | kind::FALSE | kind::BYTE => self.skip_bytes(1),
             kind::I16 | kind::I32 | kind::I64 => self.varint().map(drop),
-            kind::DOUBLE => self.take(8).map(drop),
+            kind::DOUBLE => self.skip_bytes(8),
             kind::BINARY => {
                 let length = self.varint()?;
                 let length = self.fitting(length)?;
-                self.take(length).map(drop)
+                self.skip_bytes(length)
             }
             kind::LIST | kind::SET => {
                 let (count, kind) = self.list()?;
@@ -228,13 +228,11 @@ impl<'b> Values<'b> {
     }
 
     fn byte(&mut self) -> Checked<u8> {
-        self.take(1)?.first().copied().ok_or(DAMAGED)
+        self.0.u8().map_err(|_| DAMAGED)
     }
 
-    fn take(&mut self, count: usize) -> Checked<&'b [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(count).ok_or(DAMAGED)?;
-        self.rest = rest;
-        Ok(taken)
+    fn skip_bytes(&mut self, count: usize) -> Checked<()> {
+        self.0.skip(count).map_err(|_| DAMAGED)
     }
 }
 
@@ -260,7 +258,7 @@ mod tests {
     }
 
     fn checked(bytes: &[u8]) -> Checked<()> {
-        Values { rest: bytes }.footer()
+        Values(ByteReader::new(bytes)).footer()
     }
 
     #[test]
