@@ -53,6 +53,7 @@ impl Placement {
 
     /// Moves the pieces; `None` is a null move. Of a move that is not legal the
     /// result is without a meaning.
+    #[inline]
     pub fn play(&mut self, m: Option<Move>) {
         let (us, them) = (self.turn, !self.turn);
         self.turn = them;
@@ -100,7 +101,7 @@ impl Placement {
 
     /// Puts a piece on an empty square, or takes it from there.
     #[inline]
-    pub fn toggle(&mut self, side: Color, role: Role, square: Square) {
+    fn toggle(&mut self, side: Color, role: Role, square: Square) {
         if let Some(board) = self.roles.get_mut(role_index(role)) {
             board.toggle(square);
         }

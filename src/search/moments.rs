@@ -2,7 +2,7 @@
 
 use super::board::{Bounds, Moment};
 use super::source::Reader;
-use super::term::Wanted;
+use super::term::{Material, Squares, Wanted};
 use super::walk::{Continue, walk};
 use crate::game::{Game, Glimpse, Placement, PositionKey};
 
@@ -21,7 +21,8 @@ enum Condition {
         bounds: Bounds,
         key: PositionKey,
     },
-    Other(Wanted),
+    Squares(Squares),
+    Material(Material),
 }
 
 impl Probe {
@@ -37,7 +38,8 @@ impl Probe {
                     key: position.key(),
                 }
             }
-            other => Condition::Other(other.clone()),
+            Wanted::Squares(squares) => Condition::Squares(*squares),
+            Wanted::Material(material) => Condition::Material(*material),
         });
         Probe {
             wanted: sought.collect(),
@@ -47,15 +49,21 @@ impl Probe {
 }
 
 impl Condition {
-    fn is_here(&self, moment: &mut Moment) -> bool {
+    /// Returns whether the pieces allow the condition to be met.
+    fn may_be_here(&self, there: &Placement) -> bool {
         match self {
-            Condition::Position { placement, key, .. } => {
-                moment.placement == *placement && moment.key() == *key
-            }
-            Condition::Other(Wanted::Squares(squares)) => squares.are_so(&moment.placement),
-            Condition::Other(Wanted::Material(material)) => material.is_so(&moment.placement),
-            Condition::Other(Wanted::Position(_)) => false,
+            Condition::Position { placement, .. } => there == placement,
+            Condition::Squares(squares) => squares.are_so(there),
+            Condition::Material(material) => material.is_so(there),
         }
+    }
+
+    fn is_here(&self, moment: &mut Moment) -> bool {
+        self.may_be_here(&moment.placement)
+            && match self {
+                Condition::Position { key, .. } => moment.key() == *key,
+                Condition::Squares(_) | Condition::Material(_) => true,
+            }
     }
 
     /// Returns whether the condition cannot be met any more on this line, of
@@ -63,31 +71,16 @@ impl Condition {
     fn is_past(&self, placement: &Placement, plies: usize) -> bool {
         match self {
             Condition::Position { bounds, .. } => bounds.are_past(placement, plies),
-            Condition::Other(Wanted::Squares(squares)) => squares.are_past(placement),
-            Condition::Other(Wanted::Material(material)) => material.is_past(placement, plies),
-            Condition::Other(Wanted::Position(_)) => true,
+            Condition::Squares(squares) => squares.are_past(placement),
+            Condition::Material(material) => material.is_past(placement, plies),
         }
     }
 }
 
 impl Probe {
-    /// Returns whether a condition may be met at a moment.
-    fn may_be_here(&self, shown: Glimpse<'_>) -> bool {
-        self.wanted.iter().any(|sought| match sought {
-            Condition::Position { placement, .. } => shown.placement == placement,
-            Condition::Other(Wanted::Squares(squares)) => squares.are_so(shown.placement),
-            // Other moves leave the material as it is.
-            Condition::Other(Wanted::Material(material)) => {
-                shown.is_irreversible && material.is_so(shown.placement)
-            }
-            Condition::Other(Wanted::Position(_)) => true,
-        })
-    }
-
-    /// Returns whether no condition can be met from a moment on.
-    fn is_past(&self, shown: Glimpse<'_>) -> bool {
+    fn is_past(&self, placement: &Placement, plies: usize) -> bool {
         let mut wanted = self.wanted.iter();
-        wanted.all(|sought| sought.is_past(shown.placement, shown.most_left))
+        wanted.all(|sought| sought.is_past(placement, plies))
     }
 }
 
@@ -101,9 +94,20 @@ pub(super) fn glance_refutes(probes: &[Probe], number: u32, reader: &mut dyn Rea
         return false;
     }
     let is_seen = reader.glance(number, &mut |shown| {
-        open.retain(|probe| !probe.may_be_here(shown));
+        let Glimpse {
+            placement,
+            is_irreversible,
+            most_left,
+        } = shown;
+        let may_be_here = |sought: &Condition| match sought {
+            // Other moves leave the material as it is.
+            Condition::Material(_) if !is_irreversible => false,
+            sought => sought.may_be_here(placement),
+        };
+        open.retain(|probe| !probe.wanted.iter().any(may_be_here));
         // Only such moves change what can still come.
-        let is_past = shown.is_irreversible && open.iter().any(|probe| probe.is_past(shown));
+        let is_past = |probe: &&Probe| probe.is_past(placement, most_left);
+        let is_past = is_irreversible && open.iter().any(is_past);
         !open.is_empty() && !is_past
     });
     is_seen && !open.is_empty()
@@ -123,10 +127,7 @@ pub(super) fn all_fit(probes: &[Probe], game: &Game, in_variations: bool) -> boo
                 is_refuted |= probe.is_not;
                 return false;
             }
-            let is_past = probe
-                .wanted
-                .iter()
-                .all(|sought| sought.is_past(&moment.placement, left));
+            let is_past = probe.is_past(&moment.placement, left);
             is_alive |= !is_past;
             // Without variations, there is no other line where it could be met.
             is_refuted |= is_past && !in_variations && !probe.is_not;

@@ -300,7 +300,7 @@ impl Database {
 
     /// Shows each placement of the main line of one game, from the start on, until
     /// `show` returns false, without a question whether its moves are legal; damaged
-    /// games may show more than can be read. That takes a sixth of the time.
+    /// games may show more than can be read. That takes a fraction of the time.
     ///
     /// Returns false if the game cannot be seen that way: then it must be read, and
     /// what was shown tells nothing.
@@ -316,19 +316,24 @@ impl Database {
             is_seen = moves.glance(blob, show);
             Ok(())
         };
-        let looked = self.moves_of(id, buffer).and_then(|offset| {
+        let looked = self.record_and_moves(id, buffer).and_then(|(_, offset)| {
             let read = with_blob(self.moves.as_ref(), offset, blob_size, buffer, look);
             read.map_err(|source| self.io(FileKind::Moves, source))
         });
         matches!(looked, Ok(Ok(()))) && is_seen
     }
 
-    /// The offset of the moves of one game.
-    fn moves_of(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error> {
+    /// The record of one game, and the offset of its moves.
+    fn record_and_moves(
+        &self,
+        id: GameId,
+        buffer: &mut ReadBuffer,
+    ) -> Result<(GameRecord, u64), Error> {
         let record = self.game_record(id, buffer)?;
         let extended = self.extended_record(id, buffer)?;
         let offset = self.moves_offset(record.moves_offset, &extended);
-        offset.map_err(|source| self.io(FileKind::Moves, source))
+        let offset = offset.map_err(|source| self.io(FileKind::Moves, source))?;
+        Ok((record, offset))
     }
 
     /// Number of bytes that the moves and annotations of one game take in their
@@ -359,17 +364,13 @@ impl Database {
     ///
     /// [`Error::NotUsed`] if no game has the number; [`Error::Io`].
     pub fn stored_mark(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error> {
-        let record = self.game_record(id, buffer)?;
-        let extended = self.extended_record(id, buffer)?;
+        let (record, offset) = self.record_and_moves(id, buffer)?;
         let mut mark = 0;
-        let offset = self.moves_offset(record.moves_offset, &extended);
-        let moves = offset.and_then(|offset| {
-            let take = |blob: &[u8]| {
-                mark = marked(record.move_count.into(), blob);
-                Ok(())
-            };
-            with_blob(self.moves.as_ref(), offset, blob_size, buffer, take)
-        });
+        let take = |blob: &[u8]| {
+            mark = marked(record.move_count.into(), blob);
+            Ok(())
+        };
+        let moves = with_blob(self.moves.as_ref(), offset, blob_size, buffer, take);
         // A blob that is none leaves no mark, as when the game is read.
         drop(moves.map_err(|source| self.io(FileKind::Moves, source))?);
         self.mark_with_annotations(&record, mark, buffer)
@@ -402,11 +403,7 @@ impl Database {
     /// one of them has no size or ends past its file; [`Error::Io`].
     pub fn stored_game(&self, id: GameId) -> Result<StoredGame, Error> {
         let buffer = &mut ReadBuffer::default();
-        let record = self.game_record(id, buffer)?;
-        let extended = self.extended_record(id, buffer)?;
-        let offset = self
-            .moves_offset(record.moves_offset, &extended)
-            .map_err(|source| self.io(FileKind::Moves, source))?;
+        let (record, offset) = self.record_and_moves(id, buffer)?;
         let moves = self.copy_blob(
             FileKind::Moves,
             self.moves.as_ref(),
