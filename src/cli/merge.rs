@@ -227,7 +227,7 @@ impl<'n> KnownNames<'n> {
         numbered.ok_or_else(|| {
             let like = alike(self.names, name);
             let like = like.map_or(String::new(), |like| format!("; there is {like}"));
-            format!("nobody and nothing is called \"{name}\" in it{like}")
+            format!("the base has nothing called \"{name}\"{like}")
         })
     }
 }
