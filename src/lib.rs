@@ -24,7 +24,7 @@
 //!   game                   one game as a value (shakmaty has the rules)
 //!   picture                boards and pages of games
 //!   bytes  storage  html   integers and strings  |  where bytes live, are saved  |  pages
-//!   escape                 messages without control characters
+//!   escape  names          messages without control characters  |  names of files
 //! ```
 //!
 //! | room | may use |
@@ -32,6 +32,7 @@
 //! | `bytes` | nothing |
 //! | `html` | nothing |
 //! | `escape` | nothing |
+//! | `names` | nothing |
 //! | `storage` | nothing |
 //! | `archive` | `storage` |
 //! | `game` | nothing |
@@ -46,10 +47,10 @@
 //! | `base` | `search`, `pgn`, `archive`, `book`, `cbh2`, `cbh`, `game`, `storage` |
 //! | `pages` | `base`, `picture`, `search`, `openings`, `pgn`, `cbh`, `game`, `storage` |
 //! | `tables` | `base`, `cbh`, `book`, `openings`, `pgn`, `game`, `bytes`, `storage` |
-//! | `fs` | `escape` |
-//! | `views` | `fs`, `import`, `pages`, `picture`, `openings`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
-//! | `drafts` | `fs`, `storage`, `escape` |
-//! | `vfs` | `drafts`, `fs`, `views`, `escape` |
+//! | `fs` | `names`, `escape` |
+//! | `views` | `fs`, `import`, `pages`, `picture`, `openings`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `names`, `escape` |
+//! | `drafts` | `fs`, `storage`, `names`, `escape` |
+//! | `vfs` | `drafts`, `fs`, `views`, `names`, `escape` |
 //! | `fuse` | `vfs` |
 //! | `cli` | `fuse`, `vfs`, `views`, `import`, `tables`, `base`, `search`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `storage`, `escape` |
 //!
@@ -87,6 +88,7 @@ pub mod fuse;
 pub mod game;
 pub mod html;
 pub mod import;
+mod names;
 pub mod openings;
 pub mod pages;
 pub mod pgn;

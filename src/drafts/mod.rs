@@ -167,7 +167,7 @@ pub(crate) fn is_own(ino: Ino) -> bool {
 
 /// A name that can be listed.
 fn text_of(name: &[u8]) -> Result<&str, Error> {
-    crate::fs::names::ensure_short(name)?;
+    Error::ensure_short(name)?;
     let name = std::str::from_utf8(name).map_err(|_| Error::Invalid)?;
     if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
         return Err(Error::Invalid);

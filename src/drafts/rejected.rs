@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 use super::names::Place;
 use crate::escape::push_line;
 use crate::fs::Error;
-use crate::fs::names::parse_game;
+use crate::names::parse_game;
 use crate::storage::{make_private_folder, open_plain_file};
 
 /// Maximum number of files kept: two for each draft.

@@ -16,7 +16,7 @@ use crate::escape::push_line;
 use crate::fs::Ino;
 use crate::fs::editor::Role;
 use crate::fs::mount::live_base::LiveBase;
-use crate::fs::names::{format_game, parse_described_game};
+use crate::names::{format_game, parse_described_game};
 
 /// End of the name of the games that were left out of an import.
 const BAD_GAMES: &str = ".bad.pgn";

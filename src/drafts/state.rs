@@ -10,8 +10,8 @@ use super::buffer::Sheet;
 use super::handles::{Handles, Open};
 use super::names::{Entry, Names, Place};
 use super::status::{Effect, Event, Status};
-use crate::fs::names::is_pgn;
 use crate::fs::{Error, Ino};
+use crate::names::is_pgn;
 
 /// Numbers of files that became games, at most.
 const MOST_ALIASES: usize = 10_000;

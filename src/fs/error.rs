@@ -5,6 +5,8 @@ use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::names;
+
 /// Why a request fails.
 #[derive(Debug)]
 pub enum Error {
@@ -50,6 +52,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// Refuses a name that no file can have, whoever asks for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NameTooLong`].
+    pub(crate) fn ensure_short(name: &[u8]) -> Result<(), Error> {
+        names::too_long(name).map_or(Ok(()), |why| Err(Error::NameTooLong(why)))
+    }
+
     /// Calls `ask`, and turns a panic into [`Error::Panicked`]: a defect of
     /// cbfs that one game triggers affects only that game.
     ///

@@ -23,7 +23,6 @@ pub(crate) mod editor;
 pub(crate) mod error;
 pub(crate) mod kernel;
 pub(crate) mod mount;
-pub(crate) mod names;
 pub(crate) mod source;
 pub(crate) mod status;
 pub(crate) mod tree;

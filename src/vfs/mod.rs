@@ -36,7 +36,6 @@ pub use crate::fs::content::lengths::{Measure, Sizes};
 pub use crate::fs::content::text::Text;
 pub use crate::fs::editor::{ChangedTexts, Edit, Editor, Input, Refusal, Role, Saved};
 pub use crate::fs::mount::folder::{BaseInFolder, Bases};
-pub use crate::fs::names::{format_game, parse_game};
 pub use crate::fs::source::Source;
 pub use crate::fs::status::{Messages, Mounting};
 pub use crate::fs::volume::{
@@ -44,6 +43,7 @@ pub use crate::fs::volume::{
     Volume,
 };
 pub use crate::fs::{Attr, Bytes, Changes, Error, ListingWithAttrs};
+pub use crate::names::{format_game, parse_game};
 pub use crate::views::book::{self, BookOptions, BookSource, BookVolume};
 pub use crate::views::database::{DatabaseSource, DatabaseVolume, Folder, Shown, Writer};
 
@@ -56,7 +56,7 @@ use crate::fs::mount::folder::BaseFolder;
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::mount::snapshot::{Shared, Snapshot};
 use crate::fs::mount::whole::{Mount, Mounted, Place, with_mount_number};
-use crate::fs::{names, status as about};
+use crate::fs::status as about;
 
 /// How a [`Vfs`] works.
 #[derive(Clone, Debug)]
@@ -234,7 +234,7 @@ impl Vfs {
     ///
     /// As [`Vfs::lookup`].
     pub fn lookup_at_once(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        names::ensure_short(name)?;
+        Error::ensure_short(name)?;
         match name {
             // Asked by those who serve the mount to others, as NFS.
             b"." => return self.attr(directory),

@@ -24,7 +24,6 @@ mod directories;
 mod editor;
 mod explorer;
 mod facts;
-mod file_names;
 mod groups;
 mod import;
 mod kept_index;

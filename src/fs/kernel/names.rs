@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use parking_lot::Mutex;
 
 use crate::fs::Ino;
-use crate::fs::names::{format_game, parse_game};
+use crate::names::{format_game, parse_game};
 
 /// Maximum number of names. Beyond it, invalidating all names at once is
 /// faster.

@@ -23,7 +23,8 @@ use crate::fs::source::Source;
 use crate::fs::status::{self, About, Mounting, Report, Status, Subject};
 use crate::fs::tree::Tree;
 use crate::fs::volume::{DirEntry, Ino, Node, NodeKind, Statistics};
-use crate::fs::{Attr, Bytes, Error, ListingWithAttrs, names};
+use crate::fs::{Attr, Bytes, Error, ListingWithAttrs};
+use crate::names;
 
 /// A base or book in a directory of them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 
 use super::DatabaseVolume;
 use crate::cbh::{EntityId, EntityNames, GameId, Listed, Summary};
-use crate::fs::names;
 use crate::game::{GameResult, cut};
+use crate::names;
 
 /// The most bytes of a player, so that a name has less than 255.
 const MOST_BYTES: usize = 80;

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
 use super::directories::{Eco, Entities, Games, Shown, YEARS, Years};
-use super::file_names::FileNames;
 use super::{DatabaseVolume, GAME};
 use crate::base::Base;
 use crate::cbh::{Changes, Crossref, EntityId, EntityKind, EntityNames, GameId, Group, Summary};
 use crate::fs::volume::{DirEntry, Ino, Listing, Node};
 use crate::fs::{Error, Role};
 use crate::game;
+use crate::names::FileNames;
 
 /// The entities of one kind, with their names.
 #[derive(Debug)]

@@ -9,8 +9,9 @@ use super::directories::{Eco, most_pieces};
 use crate::base::Base;
 use crate::cbh::{EntityId, EntityKind, Group};
 use crate::fs::content::once::Once;
-use crate::fs::{Error, TextCache, names};
+use crate::fs::{Error, TextCache};
 use crate::game;
+use crate::names;
 use crate::pages::{Files, GamesOf, Maker, Section, site};
 use crate::search::GameSet;
 

@@ -9,7 +9,8 @@ use super::directories::Entities;
 use super::groups::group_of;
 use crate::base::Merged;
 use crate::cbh::{Entity, EntityId, EntityKind, FileKind, Group};
-use crate::fs::{ChangedTexts, Error, Ino, Refusal, Saved, names};
+use crate::fs::{ChangedTexts, Error, Ino, Refusal, Saved};
+use crate::names;
 
 /// Of an entity with more games it is not told which texts change.
 const MOST_TOUCHED: usize = 10_000;

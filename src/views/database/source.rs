@@ -20,7 +20,8 @@ use crate::cbh::{self, Database, Error, Options, SaveHistory};
 use crate::cbh2;
 use crate::fs::mount::folder::{BaseInFolder, Bases};
 use crate::fs::volume::Volume;
-use crate::fs::{Error as RequestError, Source, names};
+use crate::fs::{Error as RequestError, Source};
+use crate::names;
 use crate::storage::{Relisting, Store, folder_of, identities, modified};
 use crate::views::book::{BookOptions, BookSource};
 

@@ -18,8 +18,9 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::MEDIA_FILE;
 use crate::base::Location;
 use crate::cbh::CodePage;
+use crate::fs::Error;
 use crate::fs::volume::{Ino, Node, NodeKind, Size};
-use crate::fs::{Error, names};
+use crate::names;
 use crate::storage::PlainFiles;
 
 /// Characters that do not stand for themselves in the path of a URL.

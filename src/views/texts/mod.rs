@@ -24,7 +24,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::base::Base;
 use crate::cbh::{Body, GameId, GuidingText, Link, TextLanguage};
-use crate::fs::{Ino, names};
+use crate::fs::Ino;
+use crate::names;
 use links::Links;
 
 /// The kind of number that the first file of a text has; the next ones follow.

@@ -4,7 +4,8 @@ use super::super::{DatabaseVolume, GAME};
 use super::Directory;
 use crate::cbh::{Entry, RecordKind};
 use crate::fs::volume::{Ino, Listing, Node};
-use crate::fs::{Error, Role, names};
+use crate::fs::{Error, Role};
+use crate::names;
 
 /// `games/`
 #[derive(Debug)]

@@ -15,8 +15,9 @@ use super::super::groups::{format_name, group_of, number_of};
 use super::{Directory, Eco, Entities, Games, Years};
 use crate::cbh::EntityKind::{Annotator, Player, Source, Team, Tournament};
 use crate::cbh::{EntityId, EntityKind, Group};
+use crate::fs::Error;
 use crate::fs::volume::{DirEntry, Ino, Listing, Node, NodeKind, Size};
-use crate::fs::{Error, names};
+use crate::names;
 use crate::views::list_fixed;
 
 /// The kind of number that `pgn/` and the directories in it have.

@@ -194,7 +194,7 @@ impl DatabaseVolume {
         name: &[u8],
         is_listed: impl Fn(&Entry) -> bool,
     ) -> Result<Node, Error> {
-        let id = crate::fs::names::parse_text_number(name)
+        let id = crate::names::parse_text_number(name)
             .map(GameId)
             .ok_or(Error::NotFound)?;
         let entry = self.entry(id, RecordKind::Text)?;

@@ -5,8 +5,9 @@ use super::super::Games;
 use super::numbers::{Fixed, HtmlNode};
 use super::{file, listed};
 use crate::cbh::{Entry, GameId};
+use crate::fs::Error;
 use crate::fs::volume::{DirEntry, Listing, Node};
-use crate::fs::{Error, names};
+use crate::names;
 use crate::pages::Section;
 use crate::picture::tables::pieces;
 

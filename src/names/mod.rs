@@ -1,10 +1,12 @@
-//! File names, both ways.
+//! File names of games, texts and what they have in common, both ways.
+
+mod distinct;
+
+pub(crate) use distinct::FileNames;
 
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization as _;
-
-use crate::fs::Error;
 
 /// `000123.pgn`; more digits when the number needs them. `name` is replaced.
 pub fn format_game(number: u32, name: &mut String) {
@@ -80,17 +82,10 @@ const PAGE: &str = ".html";
 /// Longest name of a file.
 const MAX_BYTES: usize = 255;
 
-/// Refuses a name that no file can have, whoever asks for it.
-///
-/// # Errors
-///
-/// [`Error::NameTooLong`].
-pub(crate) fn ensure_short(name: &[u8]) -> Result<(), Error> {
-    if name.len() <= MAX_BYTES {
-        return Ok(());
-    }
-    let what = format!("a name of {} bytes; {MAX_BYTES} are the most", name.len());
-    Err(Error::NameTooLong(what))
+/// Says why no file can have a name, if it is too long for one.
+pub(crate) fn too_long(name: &[u8]) -> Option<String> {
+    let is_too_long = name.len() > MAX_BYTES;
+    is_too_long.then(|| format!("a name of {} bytes; {MAX_BYTES} are the most", name.len()))
 }
 
 /// `name` as a file name: `/` and a leading dot become their wide forms,

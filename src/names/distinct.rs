@@ -10,13 +10,13 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::fs::names;
+use crate::names;
 
 /// Which entities have which file names. The names themselves are made when
 /// they are wanted: this holds eight bytes of each entity, and four more of
 /// each that is told apart by its id.
 #[derive(Debug, Default)]
-pub(super) struct FileNames {
+pub(crate) struct FileNames {
     /// Keyed anew in each process, so that no base can be made whose names
     /// all hash alike.
     hasher: RandomState,
@@ -29,7 +29,7 @@ pub(super) struct FileNames {
 impl FileNames {
     /// Those of the entities that `entities` gives each time it is asked:
     /// ids, and names as the base has them.
-    pub(super) fn new<'n, I>(entities: impl Fn() -> I) -> FileNames
+    pub(crate) fn new<'n, I>(entities: impl Fn() -> I) -> FileNames
     where
         I: Iterator<Item = (u32, &'n str)>,
     {
@@ -73,7 +73,7 @@ impl FileNames {
     }
 
     /// The file name of entity `id`, whose name in the base is `name`.
-    pub(super) fn of(&self, id: u32, name: &str) -> String {
+    pub(crate) fn of(&self, id: u32, name: &str) -> String {
         let mut shown = names::shown(name);
         if self.with_id.binary_search(&id).is_ok() {
             names::append_id(&mut shown, id);
@@ -82,7 +82,7 @@ impl FileNames {
     }
 
     /// The entity of this file name; `name_of` tells names in the base.
-    pub(super) fn find<'n>(
+    pub(crate) fn find<'n>(
         &self,
         file_name: &str,
         name_of: impl Fn(u32) -> Option<&'n str>,
