@@ -33,7 +33,7 @@
 //! | `html` | nothing |
 //! | `escape` | nothing |
 //! | `names` | nothing |
-//! | `storage` | nothing |
+//! | `storage` | `names`, `escape` |
 //! | `archive` | `storage` |
 //! | `game` | nothing |
 //! | `pgn` | `game` |
@@ -47,7 +47,7 @@
 //! | `base` | `search`, `pgn`, `archive`, `book`, `cbh2`, `cbh`, `game`, `storage` |
 //! | `pages` | `base`, `picture`, `search`, `openings`, `pgn`, `cbh`, `game`, `storage` |
 //! | `tables` | `base`, `cbh`, `book`, `openings`, `pgn`, `game`, `bytes`, `storage` |
-//! | `fs` | `names`, `escape` |
+//! | `fs` | `storage`, `names`, `escape` |
 //! | `views` | `fs`, `import`, `pages`, `picture`, `openings`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `names`, `escape` |
 //! | `drafts` | `fs`, `storage`, `names`, `escape` |
 //! | `vfs` | `drafts`, `fs`, `views`, `names`, `escape` |

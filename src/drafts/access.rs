@@ -115,7 +115,7 @@ impl Drafts {
             },
             Some(Err(_)) => None,
         };
-        draft.is_some_and(|draft| draft.sheet.length() > LONG)
+        draft.is_some_and(|draft| draft.buffer.length() > LONG)
     }
 
     /// Returns whether readers see the unsaved writes of other handles: for an

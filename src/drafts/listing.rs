@@ -5,17 +5,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::handles::Pin;
 use super::names::Entry;
-use super::rejected::{self, Kept};
 use super::state::{Draft, Purpose};
 use super::{Access, Drafts, Handle, is_own};
+use super::{FIRST_REJECTED, failed_of_rejected};
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::volume::{DirEntry, Node, NodeKind, Size};
 use crate::fs::{Attr, Bytes, Error, Ino, ListingWithAttrs, status as about};
+use crate::storage::rejected::Kept;
 
 /// What `stat` says of a draft with a number of its own.
 fn attr_of(draft: &Draft) -> Attr {
     let links = u32::from(draft.place.is_some());
-    attr_of_file(draft.ino, draft.sheet.length(), links, draft.modified)
+    attr_of_file(draft.ino, draft.buffer.length(), links, draft.modified)
 }
 
 /// What `stat` says of a rejected draft.
@@ -38,7 +39,7 @@ fn attr_of_file(ino: Ino, size: u64, links: u32, modified: SystemTime) -> Attr {
 
 /// Whether this is the number of a rejected draft.
 pub(super) fn is_rejected(ino: Ino) -> bool {
-    about::holds(ino.within_slot()) && ino.index() >= rejected::FIRST
+    about::holds(ino.within_slot()) && ino.index() >= FIRST_REJECTED
 }
 
 /// What is being written in one directory.
@@ -146,7 +147,9 @@ impl Drafts {
     fn attr_of_rejected(&self, ino: Ino) -> Result<Attr, Error> {
         let slot = self.mount.base(ino)?.ok_or(Error::NotFound)?;
         let rejected = self.rejected(&slot).ok_or(Error::NotFound)?;
-        let kept = rejected.get(ino.within_slot().index())?;
+        let kept = rejected
+            .get(ino.within_slot().index())
+            .map_err(failed_of_rejected)?;
         Ok(attr_of_kept(&slot, &kept))
     }
 

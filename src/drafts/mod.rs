@@ -6,8 +6,8 @@
 //! is meant, and when.
 //!
 //! Terms: a **draft** is a text that a program writes and that is not stored
-//! yet. It belongs to the file, not to the open handle. Its bytes are its
-//! **sheet**. Its **purpose** says what a save makes of it; an editor's own
+//! yet. It belongs to the file, not to the open handle. Its bytes are in its
+//! **buffer**. Its **purpose** says what a save makes of it; an editor's own
 //! files (temporary, backup, lock) have the purpose nothing. A draft is
 //! **settled** if its present text was saved or refused already; otherwise it
 //! is **open work**. Handles that write a game read the draft; all others read
@@ -15,7 +15,6 @@
 //!
 //! | where | what |
 //! |---|---|
-//! | [`buffer`] | the bytes of drafts |
 //! | [`names`] | names that no volume has |
 //! | [`handles`] | open files |
 //! | [`state`] | all of these, and the drafts, at a moment |
@@ -24,25 +23,22 @@
 //! | [`status`] | clean, dirty or refused, and what follows |
 //! | [`moving`], [`removing`] | files are renamed, removed, copied |
 //! | [`listing`] | directories with what is being written |
-//! | [`rejected`] | refused drafts, on disk |
 //! | [`attributes`] | modes and times, and the end |
 //!
 //! One lock guards [`State`]. It is held for short steps, never during input,
 //! output or a save. A second lock, one per base, serializes saves and renames.
-//! A save has three steps: read the text from its sheet, save it with the
+//! A save has three steps: read the text from its buffer, save it with the
 //! editor (only other saves wait), and record that the draft is clean. If a
 //! step fails, the draft stays as it was. A text that is dropped unsaved is
 //! kept in `rejected/`.
 
 mod access;
 mod attributes;
-mod buffer;
 mod handles;
 mod listing;
 mod moving;
 mod names;
 mod opening;
-mod rejected;
 mod removing;
 mod saving;
 mod settling;
@@ -51,6 +47,7 @@ mod status;
 mod writing;
 
 use std::collections::HashMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -60,13 +57,14 @@ use parking_lot::{Mutex, MutexGuard};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::access::{Access, Handle, RenameMode};
-use self::rejected::Rejected;
+use self::names::Place;
 use self::state::State;
 use crate::fs::editor::{Edit, Editor, Refusal, Role, Saved};
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::mount::whole::Mount;
 use crate::fs::{Attr, Bytes, Error, Ino};
 use crate::storage::Pool;
+use crate::storage::rejected::{Origin, Rejected};
 
 /// The kind of number that drafts with a name of their own have; no volume uses
 /// it.
@@ -74,6 +72,9 @@ const KIND: u8 = 59;
 
 /// Names of drafts come after all others in a listing.
 const FIRST_COOKIE: u64 = 1 << 48;
+
+/// Numbers of rejected drafts begin here.
+const FIRST_REJECTED: u32 = 16;
 
 /// Bytes of the text of a game, at most.
 const MOST_GAME: u64 = 16 << 20;
@@ -140,9 +141,34 @@ impl Drafts {
             let of_base = name_of(slot);
             let directories = self.directories.iter();
             let directories = directories.map(|directory| directory.join(&of_base));
-            Arc::new(Rejected::new(directories.collect()))
+            Arc::new(Rejected::new(directories.collect(), FIRST_REJECTED))
         });
         Some(Arc::clone(rejected))
+    }
+}
+
+/// Whose a draft of the file at `place` is, if it is refused.
+fn origin_of_file(place: &Place) -> Origin {
+    Origin::file(place.0.0, &place.1)
+}
+
+/// Why bytes of a draft are not read or written.
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
+fn failed(error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::NoSpace,
+        io::ErrorKind::FileTooLarge => Error::TooLarge,
+        io::ErrorKind::NotFound => Error::Stale,
+        _ => Error::Damaged(format!("the temporary file of drafts: {error}")),
+    }
+}
+
+/// Why a rejected draft is not read or removed.
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
+fn failed_of_rejected(error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => Error::NotFound,
+        _ => Error::Damaged(format!("a rejected draft: {error}")),
     }
 }
 

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use super::buffer::Sheet;
 use super::names::{Entry, Place};
-use super::rejected::Origin;
 use super::saving::{Job, Target};
 use super::settling::game_name;
 use super::state::{Purpose, State};
 use super::status::Status;
 use super::text_of;
 use super::{Drafts, RenameMode};
+use super::{failed, origin_of_file};
 use crate::fs::editor::{Refusal, Role};
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::volume::NodeKind;
 use crate::fs::{Attr, Error, Ino, status as about};
+use crate::storage::SharedBuffer;
+use crate::storage::rejected::Origin;
 
 /// What is renamed.
 enum Source {
@@ -153,12 +154,12 @@ impl Drafts {
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
-        let (sheet, purpose, mut made, is_imported, is_stray) = {
+        let (buffer, purpose, mut made, is_imported, is_stray) = {
             let state = self.state();
             let draft = state.drafts.get(&id).ok_or(Error::NotFound)?;
             let is_settled = draft.status() == Status::Clean;
             (
-                Arc::clone(&draft.sheet),
+                Arc::clone(&draft.buffer),
                 draft.purpose,
                 draft.made.clone(),
                 is_settled && draft.imported.is_some(),
@@ -179,7 +180,7 @@ impl Drafts {
             Role::Import if is_imported => (None, Purpose::Import),
             Role::Import => (Some(Target::Import), Purpose::Import),
         };
-        let is_empty = sheet.length() == 0;
+        let is_empty = buffer.length() == 0;
         if is_empty && matches!(target, Some(Target::Game(_))) {
             return Err(Error::Refused("there is no game in it".to_owned()));
         }
@@ -191,16 +192,16 @@ impl Drafts {
             made.clear();
         }
         if is_stray {
-            self.withdraw(slot, &Origin::file(from));
+            self.withdraw(slot, &origin_of_file(from));
         }
         let origin = match target {
             Target::Game(game) => Origin::Game(game_name(game)),
-            Target::New | Target::Import => Origin::file(to),
+            Target::New | Target::Import => origin_of_file(to),
         };
         let job = Job {
             earlier: made,
             skips_bad: Drafts::skips_bad(slot, Some(to)),
-            ..Job::new(Arc::clone(slot), sheet, target, origin)
+            ..Job::new(Arc::clone(slot), buffer, target, origin)
         };
         let mut outcome = self.run(&job);
         if target == Target::Import {
@@ -321,11 +322,11 @@ impl Drafts {
         to: &Place,
     ) -> Result<(), Error> {
         let text = slot.present_text(new.within_slot())?;
-        let sheet = Arc::new(Sheet::of(&self.pool, &text)?);
+        let buffer = Arc::new(SharedBuffer::of(&self.pool, &text).map_err(failed)?);
         let origin = Origin::Game(game_name(game));
         let job = Job {
             earlier: vec![new.within_slot()],
-            ..Job::new(Arc::clone(slot), sheet, Target::Game(game), origin)
+            ..Job::new(Arc::clone(slot), buffer, Target::Game(game), origin)
         };
         let outcome = self.run(&job);
         let now = self.now();
@@ -352,12 +353,12 @@ impl Drafts {
         to: &Place,
     ) -> Result<(), Error> {
         let text = slot.present_text(game.within_slot())?;
-        let sheet = Sheet::of(&self.pool, &text)?;
+        let buffer = SharedBuffer::of(&self.pool, &text).map_err(failed)?;
         let now = self.now();
         let mut state = self.open_state()?;
         state.names.check_room()?;
         self.take_name_from(&mut state, to);
-        let (backup, _) = state.add_file(sheet, Purpose::Scratch, to, now)?;
+        let (backup, _) = state.add_file(buffer, Purpose::Scratch, to, now)?;
         if let Some(copy) = state.drafts.get_mut(&backup) {
             copy.backup_of = Some(from.clone());
         }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::buffer::Sheet;
 use super::handles::{Open, Pin};
 use super::listing::is_rejected;
 use super::names::{Entry, Place};
@@ -10,10 +9,12 @@ use super::saving::is_partial;
 use super::state::Purpose;
 use super::{Access, Drafts, Handle};
 use super::{MOST_GAME, is_own, text_of};
+use super::{failed, failed_of_rejected};
 use crate::fs::editor::Role;
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::volume::{NodeKind, Size};
 use crate::fs::{Attr, Error, Ino, Text, status as about};
+use crate::storage::SharedBuffer;
 
 impl Drafts {
     /// Makes a file and opens it; opens the one that is there, unless that
@@ -79,7 +80,7 @@ impl Drafts {
             if state.names.get(place.0, &place.1).is_some() {
                 return Err(Error::Exists);
             }
-            let (id, ino) = state.add_file(Sheet::new(&self.pool), purpose, place, now)?;
+            let (id, ino) = state.add_file(SharedBuffer::new(&self.pool), purpose, place, now)?;
             let open = Open::new(ino, access, Some(id), Pin::Present);
             (ino, state.open(open))
         };
@@ -108,8 +109,8 @@ impl Drafts {
             self.set_deleted(slot, game, false)?;
         }
         let base = slot.present_text(game.within_slot())?.mark();
-        let sheet = Sheet::new(&self.pool);
-        sheet.set_length(0, MOST_GAME)?;
+        let buffer = SharedBuffer::new(&self.pool);
+        buffer.set_length(0, MOST_GAME).map_err(failed)?;
         let now = self.now();
         let handle = {
             let mut state = self.open_state()?;
@@ -119,7 +120,7 @@ impl Drafts {
             } else {
                 state.names.remove(place, now);
             }
-            let id = state.add_game(sheet, game, base, now);
+            let id = state.add_game(buffer, game, base, now);
             state.open(Open::new(game, access, Some(id), Pin::Present))
         };
         Ok((self.attr_open(handle)?, handle))
@@ -178,7 +179,7 @@ impl Drafts {
     }
 
     fn open_own(&self, ino: Ino, access: Access) -> Result<Handle, Error> {
-        let (handle, sheet) = {
+        let (handle, buffer) = {
             let mut state = self.state();
             let id = state.own(ino).map(|(id, _)| id).ok_or(Error::NotFound)?;
             let draft = state.drafts.get_mut(&id).ok_or(Error::NotFound)?;
@@ -188,14 +189,14 @@ impl Drafts {
             if access.write && (draft.writers == 0 || access.truncate) {
                 draft.begin_anew();
             }
-            let sheet = Arc::clone(&draft.sheet);
+            let buffer = Arc::clone(&draft.buffer);
             (
                 state.open(Open::new(ino, access, Some(id), Pin::Present)),
-                sheet,
+                buffer,
             )
         };
-        if access.truncate && access.write && sheet.length() > 0 {
-            sheet.set_length(0, u64::MAX)?;
+        if access.truncate && access.write && buffer.length() > 0 {
+            buffer.set_length(0, u64::MAX).map_err(failed)?;
         }
         Ok(handle)
     }
@@ -205,7 +206,9 @@ impl Drafts {
             return Err(Error::NotWritable);
         }
         let rejected = self.rejected(slot).ok_or(Error::NotFound)?;
-        let file = rejected.open(ino.within_slot().index())?;
+        let file = rejected
+            .open(ino.within_slot().index())
+            .map_err(failed_of_rejected)?;
         let pin = Pin::Disk(Arc::new(file));
         Ok(self.state().open(Open::new(ino, access, None, pin)))
     }
@@ -294,25 +297,25 @@ impl Drafts {
 
     fn open_to_write(&self, game: Ino, access: Access, text: Text) -> Result<Handle, Error> {
         let now = self.now();
-        let (handle, sheet) = {
+        let (handle, buffer) = {
             let mut state = self.open_state()?;
             let mut draft = state.shown(game).map(|(id, _)| id);
             if draft.is_none() && access.truncate {
-                let sheet = Sheet::new(&self.pool);
-                draft = Some(state.add_game(sheet, game, text.mark(), now));
+                let buffer = SharedBuffer::new(&self.pool);
+                draft = Some(state.add_game(buffer, game, text.mark(), now));
             } else if draft.is_none() {
                 // The one that is settled belongs to those who have it.
                 state.games.remove(&game);
             }
-            let sheet = draft.and_then(|id| state.drafts.get(&id));
-            let sheet = sheet.map(|draft| Arc::clone(&draft.sheet));
+            let buffer = draft.and_then(|id| state.drafts.get(&id));
+            let buffer = buffer.map(|draft| Arc::clone(&draft.buffer));
             let pin = Pin::Text(text);
-            (state.open(Open::new(game, access, draft, pin)), sheet)
+            (state.open(Open::new(game, access, draft, pin)), buffer)
         };
         if access.truncate
-            && let Some(sheet) = sheet
+            && let Some(buffer) = buffer
         {
-            sheet.set_length(0, MOST_GAME)?;
+            buffer.set_length(0, MOST_GAME).map_err(failed)?;
         }
         Ok(handle)
     }

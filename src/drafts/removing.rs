@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use super::Drafts;
-use super::buffer::Sheet;
 use super::names::{Entry, Place};
-use super::rejected::Origin;
 use super::state::{Draft, Purpose};
 use super::{MOST_GAME, text_of};
+use super::{failed, failed_of_rejected, origin_of_file};
 use crate::fs::editor::Role;
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::volume::NodeKind;
 use crate::fs::{Attr, Error, Ino, status as about};
+use crate::storage::SharedBuffer;
 
 impl Drafts {
     /// Deletes a game, or brings it back.
@@ -57,7 +57,7 @@ impl Drafts {
                 return Err(Error::NotPermitted);
             }
             let rejected = self.rejected(&slot).ok_or(Error::NotFound)?;
-            return rejected.remove(&place.1);
+            return rejected.remove(&place.1).map_err(failed_of_rejected);
         }
         let _one = slot.lock_saves();
         let now = self.now();
@@ -66,7 +66,7 @@ impl Drafts {
                 self.remove_log(&place);
                 let mut state = self.state();
                 if state.drafts.get(&id).is_some_and(Draft::is_stray) {
-                    self.withdraw(&slot, &Origin::file(&place));
+                    self.withdraw(&slot, &origin_of_file(&place));
                 }
                 if let Some(draft) = state.drafts.get_mut(&id) {
                     // Who writes on writes to nowhere.
@@ -148,31 +148,31 @@ impl Drafts {
             return Err(Error::NotPermitted);
         }
         let bytes = self.whole(ino)?;
-        let sheet = Sheet::of(&self.pool, &bytes)?;
+        let buffer = SharedBuffer::of(&self.pool, &bytes).map_err(failed)?;
         let now = self.now();
         let own = {
             let mut state = self.open_state()?;
-            state.add_file(sheet, Purpose::Scratch, &place, now)?.1
+            state.add_file(buffer, Purpose::Scratch, &place, now)?.1
         };
         self.attr(own)
     }
 
     /// All bytes of a small file.
     fn whole(&self, ino: Ino) -> Result<Vec<u8>, Error> {
-        let sheet = {
+        let buffer = {
             let state = self.state();
             let own = state.own(ino);
-            own.map(|(_, draft)| Arc::clone(&draft.sheet))
+            own.map(|(_, draft)| Arc::clone(&draft.buffer))
         };
-        let length = match &sheet {
-            Some(sheet) => sheet.length(),
+        let length = match &buffer {
+            Some(buffer) => buffer.length(),
             None => self.attr(ino)?.size,
         };
         if length > MOST_GAME {
             return Err(Error::NotPermitted);
         }
-        match sheet {
-            Some(sheet) => Ok(sheet.all()?.0),
+        match buffer {
+            Some(buffer) => Ok(buffer.all().map_err(failed)?.0),
             None => Ok(self.read(ino, 0, u32::MAX)?.to_vec()),
         }
     }

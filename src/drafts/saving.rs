@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::MOST_GAME;
-use super::buffer::Sheet;
+use super::failed;
 use super::names::Place;
-use super::rejected::Origin;
 use super::settling::origin_of;
 use super::state::{Draft, Purpose};
 use super::status::{Becomes, Effect, Event, Rejection, Status};
@@ -16,11 +15,13 @@ use crate::fs::editor::{Editor, Refusal, Saved};
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::volume::Completeness;
 use crate::fs::{Error, Ino};
+use crate::storage::SharedBuffer;
+use crate::storage::rejected::Origin;
 
 /// What is to be saved, and as what.
 pub(super) struct Job {
     pub(super) slot: Arc<LiveBase>,
-    pub(super) sheet: Arc<Sheet>,
+    pub(super) buffer: Arc<SharedBuffer>,
     pub(super) target: Target,
     /// Mark of the text that the draft began with, or that a save of it made.
     pub(super) base: Option<u32>,
@@ -61,7 +62,7 @@ pub(super) struct SaveOutcome {
     /// What is stored otherwise than it was written.
     pub(super) notes: Vec<String>,
     /// The games that were not imported because they are bad.
-    pub(super) bad: Option<Sheet>,
+    pub(super) bad: Option<SharedBuffer>,
     pub(super) result: Result<(), Error>,
 }
 
@@ -69,13 +70,13 @@ impl Job {
     /// Of a text that is new, and no draft's.
     pub(super) fn new(
         slot: Arc<LiveBase>,
-        sheet: Arc<Sheet>,
+        buffer: Arc<SharedBuffer>,
         target: Target,
         origin: Origin,
     ) -> Job {
         Job {
             slot,
-            sheet,
+            buffer,
             target,
             base: None,
             earlier: Vec::new(),
@@ -139,7 +140,7 @@ impl Drafts {
             let Some(draft) = state.drafts.get_mut(&id) else {
                 return Ok(());
             };
-            let version = draft.sheet.version();
+            let version = draft.buffer.version();
             let target = match draft.purpose {
                 Purpose::Game(game) => Some(Target::Game(game)),
                 Purpose::New => Some(Target::New),
@@ -148,7 +149,7 @@ impl Drafts {
             };
             let becomes = match target {
                 // Whatever it was, it is no game without a text.
-                _ if draft.sheet.length() == 0 => Becomes::Nothing,
+                _ if draft.buffer.length() == 0 => Becomes::Nothing,
                 None if draft.purpose == Purpose::Over => Becomes::Replaced,
                 None => Becomes::Nothing,
                 Some(_) => Becomes::Games,
@@ -167,14 +168,14 @@ impl Drafts {
     }
 
     fn job(&self, draft: &Draft, target: Target, handle: Handle) -> Result<Job, Error> {
-        let (slot, sheet) = (self.edited(draft.ino)?, Arc::clone(&draft.sheet));
+        let (slot, buffer) = (self.edited(draft.ino)?, Arc::clone(&draft.buffer));
         Ok(Job {
             base: draft.base,
             earlier: draft.made.clone(),
             keeps_earlier: target != Target::Import || draft.is_confirmed,
             handle: Some(handle),
             status: draft.status(),
-            ..Job::new(slot, sheet, target, origin_of(draft))
+            ..Job::new(slot, buffer, target, origin_of(draft))
         })
     }
 
@@ -217,9 +218,9 @@ impl Drafts {
             let state = self.state();
             state.drafts.get(&id).and_then(|draft| draft.imported)
         };
-        let version = job.sheet.version();
+        let version = job.buffer.version();
         let is_same = |before| {
-            let digest = job.sheet.digest(&self.is_over);
+            let digest = job.buffer.digest(&self.is_over);
             digest.is_ok_and(|digest| digest == before)
         };
         if !imported.is_some_and(is_same) {
@@ -234,9 +235,9 @@ impl Drafts {
 
     /// Saves, or refuses and keeps what was refused.
     pub(super) fn run(&self, job: &Job) -> SaveOutcome {
-        let version = job.sheet.version();
-        if let Some(why) = job.sheet.gap() {
-            return self.refused(job, version, Refusal::Text(why));
+        let version = job.buffer.version();
+        if let Some(why) = job.buffer.gap() {
+            return self.refused(job, version, Refusal::Text(reason_of_gap(&failed(why))));
         }
         match job.target {
             Target::Import => self.import(job),
@@ -245,14 +246,14 @@ impl Drafts {
     }
 
     fn save_game(&self, job: &Job) -> SaveOutcome {
-        let mut version = job.sheet.version();
-        if job.sheet.length() > MOST_GAME {
+        let mut version = job.buffer.version();
+        if job.buffer.length() > MOST_GAME {
             return self.refused(job, version, Error::TooLarge.into());
         }
         let mut has_changed = false;
         let saved = self.save(&job.slot, &mut |editor| {
             job.check()?;
-            let (text, read) = job.sheet.all()?;
+            let (text, read) = job.buffer.all().map_err(failed)?;
             version = read;
             let saved = job.save(editor, &text)?;
             has_changed = saved.volume.is_some();
@@ -272,19 +273,19 @@ impl Drafts {
     }
 
     /// Imports all games of a text, which may be long: it is read from its
-    /// sheet as they come.
+    /// buffer as they come.
     fn import(&self, job: &Job) -> SaveOutcome {
-        let version = job.sheet.version();
+        let version = job.buffer.version();
         let mut digest = None;
         let mut bad = None;
         let imported = self.save(&job.slot, &mut |editor| {
-            let mut text = job.sheet.reader(&self.is_over);
-            bad = job.skips_bad.then(|| Sheet::new(&self.pool));
+            let mut text = job.buffer.reader(&self.is_over);
+            bad = job.skips_bad.then(|| SharedBuffer::new(&self.pool));
             let mut out = bad.as_ref();
             let out = out.as_mut().map(|out| out as &mut dyn Write);
             let saved = editor.import(&mut text, out, &self.is_over, &job.earlier)?;
-            let is_same = |_: &u64| job.sheet.version() == version;
-            digest = job.sheet.digest(&self.is_over).ok().filter(is_same);
+            let is_same = |_: &u64| job.buffer.version() == version;
+            digest = job.buffer.digest(&self.is_over).ok().filter(is_same);
             Ok(saved)
         });
         let refusal = match imported {
@@ -295,7 +296,7 @@ impl Drafts {
             }
             Err(refusal) => refusal,
         };
-        let refusal = if job.sheet.version() != version {
+        let refusal = if job.buffer.version() != version {
             Refusal::Text("it was written while it was imported".to_owned())
         } else if self.is_over.load(Relaxed) {
             Refusal::Text("the mount ended before all of it was imported".to_owned())
@@ -350,7 +351,7 @@ impl Drafts {
         };
         let reason = job.status.first_reason(&why);
         let rejection = Rejection {
-            is_kept: self.keep(&job.slot, &job.origin, &job.sheet, &reason),
+            is_kept: self.keep(&job.slot, &job.origin, &job.buffer, &reason),
             reason,
             may_retry,
         };
@@ -365,4 +366,16 @@ impl Drafts {
             result: Err(error),
         }
     }
+}
+
+/// What is said of a part of a draft that could not be written.
+fn reason_of_gap(error: &Error) -> String {
+    let why = match error {
+        Error::TooLarge => "a game takes up to 16 MiB".to_owned(),
+        Error::NoSpace => {
+            "drafts take as much as --scratch-size says and their disk has room for".to_owned()
+        }
+        other => other.to_string(),
+    };
+    format!("a part of it could not be written: {why}")
 }

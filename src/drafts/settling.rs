@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Drafts;
-use super::buffer::{Sheet, reader_of};
 use super::names::{Entry, Place};
-use super::rejected::Origin;
+use super::origin_of_file;
 use super::saving::{Job, SaveOutcome, Target};
 use super::state::{Draft, Purpose, State};
 use super::status::{Event, Rejection};
@@ -17,6 +16,8 @@ use crate::fs::Ino;
 use crate::fs::editor::Role;
 use crate::fs::mount::live_base::LiveBase;
 use crate::names::{format_game, parse_described_game};
+use crate::storage::rejected::Origin;
+use crate::storage::{SharedBuffer, reader_of};
 
 /// End of the name of the games that were left out of an import.
 const BAD_GAMES: &str = ".bad.pgn";
@@ -59,7 +60,13 @@ impl Drafts {
     }
 
     /// Keeps a text that is not saved, and says so; gives whether it is kept.
-    pub(super) fn keep(&self, slot: &LiveBase, origin: &Origin, sheet: &Sheet, why: &str) -> bool {
+    pub(super) fn keep(
+        &self,
+        slot: &LiveBase,
+        origin: &Origin,
+        buffer: &SharedBuffer,
+        why: &str,
+    ) -> bool {
         // Several bases have a game of this number.
         let base = slot.source().and_then(|source| source.path());
         let base = base.map(|base| format!("{}: ", base.display()));
@@ -68,9 +75,9 @@ impl Drafts {
             log::error!("{name} is not saved: {why}; there is no directory to keep it in");
             return false;
         };
-        let buffer = sheet.lock();
-        let kept = rejected.keep(origin, sheet.number(), &|| reader_of(&buffer), why);
-        drop(buffer);
+        let text = buffer.lock();
+        let kept = rejected.keep(origin, buffer.number(), &|| reader_of(&text), why);
+        drop(text);
         match &kept {
             Ok((kept, path)) => {
                 let path = path.display();
@@ -93,7 +100,7 @@ impl Drafts {
     /// As [`Drafts::keep`], for a draft, which is settled afterwards. The
     /// reason is `why`, unless the same text was refused before.
     pub(super) fn keep_draft(&self, id: u32, why: &str) {
-        let (slot, origin, sheet, version, reason) = {
+        let (slot, origin, buffer, version, reason) = {
             let state = self.state();
             let Some(draft) = state.drafts.get(&id) else {
                 return;
@@ -101,13 +108,13 @@ impl Drafts {
             let Ok(slot) = self.edited(draft.ino) else {
                 return;
             };
-            let sheet = Arc::clone(&draft.sheet);
-            let version = sheet.version();
+            let buffer = Arc::clone(&draft.buffer);
+            let version = buffer.version();
             let reason = draft.status_at(version).first_reason(why);
-            (slot, origin_of(draft), sheet, version, reason)
+            (slot, origin_of(draft), buffer, version, reason)
         };
         let rejection = Rejection {
-            is_kept: self.keep(&slot, &origin, &sheet, &reason),
+            is_kept: self.keep(&slot, &origin, &buffer, &reason),
             reason,
             may_retry: false,
         };
@@ -154,16 +161,16 @@ impl Drafts {
         if let Some(bad) = outcome.bad.take().filter(|bad| bad.length() > 0) {
             // What lies beside the file is gone with the mount.
             let kept: Place = (place.0, format!("{}{BAD_GAMES}", place.1).into());
-            self.keep(&job.slot, &Origin::file(&kept), &bad, WHY_BAD);
+            self.keep(&job.slot, &origin_of_file(&kept), &bad, WHY_BAD);
             self.put_beside(place, BAD_GAMES, bad);
         }
-        if let Ok(sheet) = Sheet::of(&self.pool, text.as_bytes()) {
-            self.put_beside(place, ".log", sheet);
+        if let Ok(buffer) = SharedBuffer::of(&self.pool, text.as_bytes()) {
+            self.put_beside(place, ".log", buffer);
         }
     }
 
     /// Shows a file that says something of another, beside it.
-    fn put_beside(&self, place: &Place, ending: &str, sheet: Sheet) {
+    fn put_beside(&self, place: &Place, ending: &str, buffer: SharedBuffer) {
         let name = format!("{}{ending}", place.1);
         if text_of(name.as_bytes()).is_err() || name.len() > 255 {
             return;
@@ -174,7 +181,7 @@ impl Drafts {
         if let Some(Entry::File(before)) = state.names.get(place.0, &place.1).cloned() {
             state.unname(before, now);
         }
-        if let Ok((id, _)) = state.add_file(sheet, Purpose::Log, &place, now)
+        if let Ok((id, _)) = state.add_file(buffer, Purpose::Log, &place, now)
             && let Some(log) = state.drafts.get_mut(&id)
         {
             log.settle();
@@ -207,7 +214,7 @@ fn link(state: &mut State, id: u32, place: &Place, is_given: bool, now: SystemTi
 pub(super) fn origin_of(draft: &Draft) -> Origin {
     match (&draft.purpose, &draft.label) {
         (Purpose::Game(game), _) => Origin::Game(game_name(*game)),
-        (_, Some(place)) => Origin::file(place),
+        (_, Some(place)) => origin_of_file(place),
         (_, None) => Origin::Game(game_name(draft.game().unwrap_or(draft.ino))),
     }
 }

@@ -6,12 +6,12 @@ use std::time::SystemTime;
 
 use super::Handle;
 use super::KIND;
-use super::buffer::Sheet;
 use super::handles::{Handles, Open};
 use super::names::{Entry, Names, Place};
 use super::status::{Effect, Event, Status};
 use crate::fs::{Error, Ino};
 use crate::names::is_pgn;
+use crate::storage::SharedBuffer;
 
 /// Numbers of files that became games, at most.
 const MOST_ALIASES: usize = 10_000;
@@ -36,7 +36,7 @@ pub(super) enum Purpose {
 /// A text that is being written, or was and is still to be read.
 #[derive(Debug)]
 pub(super) struct Draft {
-    pub(super) sheet: Arc<Sheet>,
+    pub(super) buffer: Arc<SharedBuffer>,
     pub(super) purpose: Purpose,
     /// Its number: its own, or that of the game it is of.
     pub(super) ino: Ino,
@@ -44,7 +44,7 @@ pub(super) struct Draft {
     pub(super) place: Option<Place>,
     /// The name that it had last, which stands for the game it became.
     pub(super) label: Option<Place>,
-    /// Version of the sheet that was last saved or refused.
+    /// Version of the buffer that was last saved or refused.
     settled: u64,
     /// Result of that save.
     status: Status,
@@ -69,9 +69,9 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn new(sheet: Sheet, purpose: Purpose, ino: Ino, now: SystemTime) -> Draft {
+    pub(super) fn new(buffer: SharedBuffer, purpose: Purpose, ino: Ino, now: SystemTime) -> Draft {
         Draft {
-            sheet: Arc::new(sheet),
+            buffer: Arc::new(buffer),
             purpose,
             ino,
             place: None,
@@ -100,14 +100,14 @@ impl Draft {
     /// lost with the draft.
     pub(super) fn is_unkept(&self) -> bool {
         let has_purpose = !matches!(self.purpose, Purpose::Scratch | Purpose::Log);
-        let has_text = has_purpose && self.sheet.length() > 0;
+        let has_text = has_purpose && self.buffer.length() > 0;
         let (_, effect) = self.status().after(Event::Ended { has_text });
         effect == Effect::Keep
     }
 
     /// Returns the status of its present text.
     pub(super) fn status(&self) -> Status {
-        self.status_at(self.sheet.version())
+        self.status_at(self.buffer.version())
     }
 
     /// Returns the status of this version of its text.
@@ -134,7 +134,7 @@ impl Draft {
     /// Lets its present text be settled, whatever became of it.
     pub(super) fn settle(&mut self) {
         if self.is_open_work() {
-            self.note(self.sheet.version(), Event::Saved);
+            self.note(self.buffer.version(), Event::Saved);
         }
     }
 
@@ -150,7 +150,7 @@ impl Draft {
     pub(super) fn is_stray(&self) -> bool {
         let is_own = self.purpose == Purpose::Scratch && self.backup_of.is_none();
         let place = self.place.as_ref().filter(|_| is_own);
-        place.is_some_and(|(_, name)| is_pgn(name.as_bytes())) && self.sheet.length() > 0
+        place.is_some_and(|(_, name)| is_pgn(name.as_bytes())) && self.buffer.length() > 0
     }
 
     /// The game that a save of it made or changed.
@@ -203,22 +203,28 @@ impl State {
     /// Adds a file with a name and a number of its own; gives the draft and that.
     pub(super) fn add_file(
         &mut self,
-        sheet: Sheet,
+        buffer: SharedBuffer,
         purpose: Purpose,
         place: &Place,
         now: SystemTime,
     ) -> Result<(u32, Ino), Error> {
         self.names.check_room()?;
         let slot = Ino::ROOT.in_slot(place.0.slot());
-        let id = self.add(Draft::new(sheet, purpose, slot, now));
+        let id = self.add(Draft::new(buffer, purpose, slot, now));
         self.name(id, place, now);
         let ino = self.drafts.get(&id).map_or(slot, |draft| draft.ino);
         Ok((id, ino))
     }
 
     /// Adds a draft of a game whose text has this mark.
-    pub(super) fn add_game(&mut self, sheet: Sheet, game: Ino, mark: u32, now: SystemTime) -> u32 {
-        let mut draft = Draft::new(sheet, Purpose::Game(game), game, now);
+    pub(super) fn add_game(
+        &mut self,
+        buffer: SharedBuffer,
+        game: Ino,
+        mark: u32,
+        now: SystemTime,
+    ) -> u32 {
+        let mut draft = Draft::new(buffer, Purpose::Game(game), game, now);
         draft.base = Some(mark);
         self.add(draft)
     }

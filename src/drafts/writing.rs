@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::MOST_GAME;
-use super::buffer::Sheet;
+use super::failed;
 use super::handles::Pin;
 use super::state::{Draft, Purpose, State};
 use super::{Access, Drafts, Handle};
 use crate::fs::{Attr, Bytes, Error, Ino};
+use crate::storage::SharedBuffer;
 
 /// Why a draft is kept that nobody saved.
 const NOT_SAVED: &str = "it was never closed or synced after it was written";
@@ -27,18 +28,18 @@ impl Drafts {
     ///
     /// [`Error::NotOpen`]; those of [`Drafts::read`].
     pub fn read_open(&self, handle: Handle, offset: u64, length: u32) -> Result<Bytes, Error> {
-        let (ino, pin, sheet) = {
+        let (ino, pin, buffer) = {
             let state = self.state();
             let open = state.handles.get(handle)?;
             if !open.access.read {
                 return Err(Error::NotOpen);
             }
             let draft = open.draft.and_then(|id| state.drafts.get(&id));
-            let sheet = draft.map(|draft| Arc::clone(&draft.sheet));
-            (open.ino, open.pin.clone(), sheet)
+            let buffer = draft.map(|draft| Arc::clone(&draft.buffer));
+            (open.ino, open.pin.clone(), buffer)
         };
-        if let Some(sheet) = sheet {
-            return Ok(Bytes::Own(sheet.read(offset, length)?));
+        if let Some(buffer) = buffer {
+            return Ok(Bytes::Own(buffer.read(offset, length).map_err(failed)?));
         }
         match pin {
             Pin::Present => self.read(ino, offset, length),
@@ -70,7 +71,7 @@ impl Drafts {
     }
 
     /// The draft that a handle writes, begun if need be.
-    fn draft_of(&self, handle: Handle) -> Result<(Arc<Sheet>, u64, bool), Error> {
+    fn draft_of(&self, handle: Handle) -> Result<(Arc<SharedBuffer>, u64, bool), Error> {
         let begun = {
             let mut state = self.open_state()?;
             let open = state.handles.get(handle)?;
@@ -105,7 +106,7 @@ impl Drafts {
             }
             Pin::Present | Pin::Disk(_) => return Err(Error::NotOpen),
         };
-        let sheet = Sheet::of(&self.pool, &bytes)?;
+        let buffer = SharedBuffer::of(&self.pool, &bytes).map_err(failed)?;
         let now = self.now();
         let mut state = self.open_state()?;
         let open = state.handles.get(handle)?;
@@ -118,7 +119,7 @@ impl Drafts {
         } else {
             Purpose::Game(game)
         };
-        let mut draft = Draft::new(sheet, purpose, game, now);
+        let mut draft = Draft::new(buffer, purpose, game, now);
         draft.base = Some(mark);
         let id = state.add(draft);
         if is_over {
@@ -132,9 +133,9 @@ impl Drafts {
         Ok(())
     }
 
-    /// Notes that something is written through a handle; gives the sheet, how
+    /// Notes that something is written through a handle; gives the buffer, how
     /// much may be on it, and whether it is written at the end.
-    fn mark_written(&self, handle: Handle) -> Result<(Arc<Sheet>, u64, bool), Error> {
+    fn mark_written(&self, handle: Handle) -> Result<(Arc<SharedBuffer>, u64, bool), Error> {
         let now = self.now();
         let mut state = self.open_state()?;
         let open = state.handles.get_mut(handle)?;
@@ -146,7 +147,7 @@ impl Drafts {
             Purpose::Game(_) | Purpose::New | Purpose::Over => MOST_GAME,
             Purpose::Scratch | Purpose::Import | Purpose::Log => u64::MAX,
         };
-        Ok((Arc::clone(&draft.sheet), most, at_end))
+        Ok((Arc::clone(&draft.buffer), most, at_end))
     }
 
     /// Writes `bytes` at `offset`. Returns the number of bytes written.
@@ -157,8 +158,10 @@ impl Drafts {
     /// MiB, [`Error::NoSpace`].
     pub fn write(&self, handle: Handle, offset: u64, bytes: &[u8]) -> Result<u32, Error> {
         let length = u32::try_from(bytes.len()).map_err(|_| Error::Invalid)?;
-        let (sheet, most, at_end) = self.draft_of(handle)?;
-        sheet.write((!at_end).then_some(offset), bytes, most)?;
+        let (buffer, most, at_end) = self.draft_of(handle)?;
+        buffer
+            .write((!at_end).then_some(offset), bytes, most)
+            .map_err(failed)?;
         Ok(length)
     }
 
@@ -171,8 +174,8 @@ impl Drafts {
     /// and [`Drafts::flush`].
     pub fn truncate(&self, ino: Ino, handle: Option<Handle>, length: u64) -> Result<Attr, Error> {
         if let Some(handle) = handle {
-            let (sheet, most, _) = self.draft_of(handle)?;
-            sheet.set_length(length, most)?;
+            let (buffer, most, _) = self.draft_of(handle)?;
+            buffer.set_length(length, most).map_err(failed)?;
             return self.attr_open(handle);
         }
         let access = Access {
@@ -203,8 +206,8 @@ impl Drafts {
             // What follows says what is to become of it.
             return Ok(());
         }
-        let (sheet, most, _) = self.draft_of(handle)?;
-        sheet.set_length(length, most)?;
+        let (buffer, most, _) = self.draft_of(handle)?;
+        buffer.set_length(length, most).map_err(failed)?;
         if is_alone {
             return self.flush(handle);
         }

@@ -32,7 +32,9 @@ mod pieces;
 mod plain_files;
 mod private;
 mod record;
+pub(crate) mod rejected;
 mod scratch;
+mod sparse_words;
 mod stage;
 mod store;
 mod transaction;
@@ -59,6 +61,8 @@ pub use pages::{Cursor, HEAD, PageWriter, Pages, append_varint, open_own, write_
 pub use plain_files::PlainFiles;
 pub use private::{make_private_folder, open_plain_file};
 pub use scratch::{Buffer, Pool};
+pub(crate) use scratch::{SharedBuffer, reader_of};
+pub(crate) use sparse_words::SparseWords;
 pub use stage::{Stage, note_name as stage_note};
 pub use store::{Access, FileFilter, Opening, Store};
 pub use transaction::Transaction;

@@ -2,6 +2,8 @@
 
 mod buffer;
 mod pool;
+mod shared;
 
 pub use buffer::Buffer;
 pub use pool::Pool;
+pub(crate) use shared::{SharedBuffer, reader_of};

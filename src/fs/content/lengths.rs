@@ -6,35 +6,17 @@
 //! is to render it. They are remembered here: for as long as the base stays
 //! as it is, and in a file of the user's cache directory for the next mount
 //! of the same base.
-//!
-//! That file:
-//!
-//! | bytes | meaning |
-//! |---|---|
-//! | 13 | `cbfs sizes 3\n` |
-//! | 8 | XXH3 hash of the fingerprint: what the lengths belong to |
-//! | 8 + 8 × 2048 + 8, repeated | number of a block, its lengths and marks, XXH3 hash of these |
-//!
-//! Integers are little-endian. A file that belongs to something else is as good
-//! as none, and so is what comes after a block that is not exactly so.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use imbl::OrdMap;
-use xxhash_rust::xxh3::xxh3_64;
 
-use crate::fs::content::words::{BLOCK, BLOCK_WORDS, Words};
 use crate::fs::volume::{Completeness, Ino};
-
-const MAGIC: &[u8; 13] = b"cbfs sizes 3\n";
-
-/// Bytes of a block in the file: its number, its words, their hash.
-const RECORD: usize = 8 * (BLOCK_WORDS + 2);
+use crate::storage::SparseWords;
 
 /// How long a text is, and whether it is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +60,7 @@ impl Measure {
 /// Those after a save share the words of all files that it left as they are.
 #[derive(Debug, Default)]
 pub struct Sizes {
-    words: Arc<Words>,
+    words: Arc<SparseWords>,
     is_changed: Arc<AtomicBool>,
     /// Number of the snapshot that all this began with.
     first: u64,
@@ -87,7 +69,7 @@ pub struct Sizes {
     /// Numbers of the files that are many, if the others have their own words
     /// in each snapshot.
     many: Option<RangeInclusive<Ino>>,
-    others: Words,
+    others: SparseWords,
     /// Number of the snapshot that these are of.
     snapshot: u64,
 }
@@ -124,7 +106,7 @@ impl Sizes {
             first: self.first,
             fresh,
             many: Some(many.0..=many.1),
-            others: Words::default(),
+            others: SparseWords::default(),
             snapshot,
         }
     }
@@ -151,19 +133,19 @@ impl Sizes {
 
     fn word(&self, ino: Ino) -> u64 {
         if self.is_other(ino) {
-            self.others.get(ino)
+            self.others.get(ino.0)
         } else if let Some(fresh) = self.fresh.get(&ino) {
             fresh.word.load(Relaxed)
         } else {
-            self.words.get(ino)
+            self.words.get(ino.0)
         }
     }
 
     /// How many lengths are known from `first` to `last`, both included.
     pub(crate) fn count(&self, first: Ino, last: Ino) -> u64 {
-        let mut count = self.words.count(first, last);
+        let mut count = self.words.count(first.0, last.0);
         for (ino, fresh) in self.fresh.range(first..=last) {
-            count -= u64::from(self.words.get(*ino) != 0).min(count);
+            count -= u64::from(self.words.get(ino.0) != 0).min(count);
             count += u64::from(fresh.word.load(Relaxed) != 0);
         }
         count
@@ -173,11 +155,11 @@ impl Sizes {
     pub fn set(&self, ino: Ino, measure: Measure) {
         let word = measure.encode();
         let before = if self.is_other(ino) {
-            self.others.set(ino, word)
+            self.others.set(ino.0, word)
         } else if let Some(fresh) = self.fresh.get(&ino) {
             fresh.word.swap(word, Relaxed)
         } else {
-            self.words.set(ino, word)
+            self.words.set(ino.0, word)
         };
         if before != word {
             self.is_changed.store(true, Relaxed);
@@ -191,28 +173,8 @@ impl Sizes {
     ///
     /// The system's; `InvalidData` if the file is not what it should be.
     pub fn load(&self, path: &Path, fingerprint: &str) -> io::Result<bool> {
-        let mut file = BufReader::new(File::open(path)?);
-        let expected = head_of(fingerprint);
-        let mut head = Vec::with_capacity(expected.len());
-        let bytes = expected.len() as u64;
-        file.by_ref().take(bytes).read_to_end(&mut head)?;
-        if head != expected {
-            return Ok(false);
-        }
-        let mut record = vec![0; RECORD];
-        while !file.fill_buf()?.is_empty() {
-            file.read_exact(&mut record)?;
-            let (words, hash) = record.split_at(RECORD - 8);
-            if hash != xxh3_64(words).to_le_bytes() {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            let words = words.as_chunks().0.iter();
-            let mut words = words.map(|word| u64::from_le_bytes(*word));
-            let number = words.next().unwrap_or_default();
-            // What this mount has measured itself is as right.
-            self.words.add(number, words);
-        }
-        Ok(true)
+        // What this mount has measured itself is as right.
+        self.words.load(path, fingerprint)
     }
 
     /// Writes all lengths to `path`, whole or not at all, if any changed since
@@ -225,32 +187,9 @@ impl Sizes {
         if !self.is_changed.swap(false, Relaxed) {
             return Ok(());
         }
-        let directory = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(directory)?;
-        let temporary = tempfile::NamedTempFile::new_in(directory)?;
-        let mut file = BufWriter::new(temporary.as_file());
-        file.write_all(&head_of(fingerprint))?;
-        let mut record = Vec::with_capacity(RECORD);
-        for (number, _) in self.words.blocks() {
-            record.clear();
-            record.extend(number.to_le_bytes());
-            for ino in (number * BLOCK..(number + 1) * BLOCK).map(Ino) {
-                record.extend(self.word(ino).to_le_bytes());
-            }
-            record.extend(xxh3_64(&record).to_le_bytes());
-            file.write_all(&record)?;
-        }
-        file.flush()?;
-        drop(file);
-        temporary.persist(path)?;
-        Ok(())
+        let word_of = |number| self.word(Ino(number));
+        self.words.save(path, fingerprint, word_of)
     }
-}
-
-/// What the file of lengths that belong to this begins with.
-fn head_of(fingerprint: &str) -> Vec<u8> {
-    let hash = xxh3_64(fingerprint.as_bytes());
-    [&MAGIC[..], &hash.to_le_bytes()].concat()
 }
 
 #[cfg(test)]
@@ -287,43 +226,22 @@ mod tests {
     }
 
     #[test]
-    fn the_next_mount_of_the_same_knows_them() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("new/base.sizes");
-        let sizes = Sizes::default();
-        for index in [1, 2, 4095, 4096, 1_000_000] {
-            sizes.set(Ino::new(1, index), whole(700));
-        }
-        sizes.save(&path, "this base").unwrap();
-        let next = Sizes::default();
-        assert!(next.load(&path, "this base").unwrap());
-        assert_eq!(next.get(Ino::new(1, 1_000_000)), Some(whole(700)));
-        assert_eq!(next.get(Ino::new(1, 3)), None);
-        assert!(!Sizes::default().load(&path, "that base").unwrap());
-        assert!(!Sizes::default().load(&path, "this base, changed").unwrap());
-    }
-
-    #[test]
-    fn a_damaged_file_is_as_good_as_none() {
+    fn the_next_mount_of_the_same_knows_them_as_they_were_last() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("base.sizes");
-        let sizes = Sizes::default();
-        sizes.set(Ino::new(1, 1), whole(700));
-        sizes.save(&path, "base").unwrap();
-        let good = std::fs::read(&path).unwrap();
-        for length in [0, 1, 13, 20, 30, good.len() - 8, good.len() - 1] {
-            std::fs::write(&path, &good[..length]).unwrap();
-            let next = Sizes::default();
-            assert!(!next.load(&path, "base").unwrap_or(false), "{length}");
-            assert_eq!(next.get(Ino::new(1, 1)), None);
-        }
-        for offset in [25, 40, good.len() - 1] {
-            let mut bad = good.clone();
-            bad[offset] ^= 1;
-            std::fs::write(&path, &bad).unwrap();
-            let next = Sizes::default();
-            assert!(next.load(&path, "base").is_err(), "{offset}");
-            assert_eq!(next.get(Ino::new(1, 1)), None);
-        }
+        let sizes = Sizes::of(1);
+        let [first, second] = [1, 2].map(|index| Ino::new(1, index));
+        sizes.set(first, whole(700));
+        sizes.set(second, whole(700));
+        let saved = sizes.after(2, &[second], (first, second));
+        saved.set(second, whole(800));
+        saved.save(&path, "base").unwrap();
+        let next = Sizes::default();
+        assert!(next.load(&path, "base").unwrap());
+        let known = [first, second].map(|ino| next.get(ino));
+        assert_eq!(known, [700, 800].map(|bytes| Some(whole(bytes))));
+        std::fs::remove_file(&path).unwrap();
+        saved.save(&path, "base").unwrap();
+        assert!(!path.exists(), "nothing has changed since");
     }
 }

@@ -6,4 +6,3 @@ pub(crate) mod lengths;
 pub(crate) mod once;
 pub(crate) mod text;
 pub(crate) mod texts;
-pub(crate) mod words;

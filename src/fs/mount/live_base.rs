@@ -20,7 +20,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::fs::content::words::Words;
 use crate::fs::editor::{ChangedTexts, Edit, Refusal, Saved};
 use crate::fs::kernel::lookups::LookupCounts;
 use crate::fs::mount::broken::Broken;
@@ -29,6 +28,7 @@ use crate::fs::source::Source;
 use crate::fs::status::{self, About, Mounting, Report, Status, Subject};
 use crate::fs::volume::{Ino, Volume};
 use crate::fs::{Error, Text};
+use crate::storage::SparseWords;
 
 /// Maximum number of earlier snapshots, kept for their readers for `LOOKS`
 /// refreshes; `SAVED` of those that share nearly everything with the next one.
@@ -54,7 +54,7 @@ pub(crate) struct LiveBase {
     watch: Mutex<SourceState>,
     /// Number and mark of the content of each file in the last reply, in one
     /// word.
-    told: Words,
+    told: SparseWords,
     /// Directories that were reported to the kernel.
     directories: Mutex<BTreeSet<Ino>>,
     /// The same for temporary inodes.
@@ -129,7 +129,7 @@ impl LiveBase {
             snapshots: Mutex::default(),
             saving: Mutex::default(),
             watch: Mutex::default(),
-            told: Words::default(),
+            told: SparseWords::default(),
             directories: Mutex::default(),
             held: LookupCounts::default(),
             about: About::default(),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use parking_lot::Mutex;
 
 use crate::escape::push_line;
-use crate::fs::content::words::Words;
 use crate::fs::volume::{Fault, Ino};
+use crate::storage::SparseWords;
 
 /// Faults remembered; of more, those that come first.
 const MOST: usize = 10_000;
@@ -15,7 +15,7 @@ const MOST: usize = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     /// The files whose faults have been told.
-    told: Words,
+    told: SparseWords,
     list: Mutex<List>,
 }
 
@@ -39,7 +39,7 @@ impl Faults {
 
     /// Whether the faults of this file have not been asked for until now.
     pub(crate) fn begin(&self, ino: Ino) -> bool {
-        self.told.set(ino, 1) == 0
+        self.told.set(ino.0, 1) == 0
     }
 
     /// How many there are.

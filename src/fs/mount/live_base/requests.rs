@@ -18,7 +18,7 @@ impl LiveBase {
             _ => {
                 let word = self
                     .told
-                    .update(attr.ino, |word| next_word(word, attr.generation));
+                    .update(attr.ino.0, |word| next_word(word, attr.generation));
                 return told_of(word).0;
             }
         }
@@ -33,7 +33,7 @@ impl LiveBase {
         {
             return self.held.renew(ino);
         }
-        self.told.update(ino, |word| {
+        self.told.update(ino.0, |word| {
             let (version, mark) = told_of(word);
             word_of(version.wrapping_add(1), mark)
         });
@@ -62,7 +62,7 @@ impl LiveBase {
 
     /// Mark of the content that was told last, if one was.
     fn told(&self, ino: Ino) -> Option<u32> {
-        let (_, mark) = told_of(self.told.get(ino));
+        let (_, mark) = told_of(self.told.get(ino.0));
         (mark > 0).then_some(mark).or_else(|| self.held.told(ino))
     }
 
@@ -84,7 +84,7 @@ impl LiveBase {
 
     /// Which of the contents of a file was told last.
     fn version_told(&self, ino: Ino) -> u32 {
-        match told_of(self.told.get(ino)) {
+        match told_of(self.told.get(ino.0)) {
             (0, 0) => self.held.version(ino),
             (version, _) => version,
         }
@@ -281,9 +281,9 @@ impl Tree for LiveBase {
                 let next_word = |word| next_word(word, attr.generation);
                 let word = if is_edited {
                     // Who opens it meanwhile must not find another version.
-                    self.told.update(attr.ino, next_word)
+                    self.told.update(attr.ino.0, next_word)
                 } else {
-                    next_word(self.told.get(attr.ino))
+                    next_word(self.told.get(attr.ino.0))
                 };
                 attr.version = Some(told_of(word).0);
             }
@@ -301,7 +301,7 @@ impl Tree for LiveBase {
                 Some(attr) if attr.kind == NodeKind::Directory => self.tell_directory(attr.ino),
                 Some(attr) => {
                     self.told
-                        .update(attr.ino, |word| next_word(word, attr.generation));
+                        .update(attr.ino.0, |word| next_word(word, attr.generation));
                 }
                 // The kernel takes the number all the same.
                 None if has_room && snapshot.volume.is_held(entry.node.ino) => {

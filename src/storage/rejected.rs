@@ -19,11 +19,9 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-use super::names::Place;
+use super::{make_private_folder, open_plain_file};
 use crate::escape::push_line;
-use crate::fs::Error;
 use crate::names::parse_game;
-use crate::storage::{make_private_folder, open_plain_file};
 
 /// Maximum number of files kept: two for each draft.
 const MOST_FILES: usize = 2000;
@@ -33,9 +31,6 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// Drafts of one game, at most: the next one takes the place of the oldest.
 const MOST_OF_GAME: u32 = 100;
-
-/// Numbers of the files begin here.
-pub(super) const FIRST: u32 = 16;
 
 /// The name of the directory.
 const NAME: &str = "rejected";
@@ -48,76 +43,80 @@ const MOST_NAME: usize = 255;
 
 /// Whose draft it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// That of the game whose file has this name.
     Game(String),
-    /// That of a file which was to become something else.
-    File(Place),
+    /// That of a file which was to become something else: the number of its
+    /// directory, and its name there.
+    File(u64, Box<str>),
 }
 
 impl Origin {
-    /// Of the file at `place`.
-    pub(super) fn file(place: &Place) -> Origin {
-        match parse_game(place.1.as_bytes()) {
-            Some(_) => Origin::Game(place.1.to_string()),
-            None => Origin::File(place.clone()),
+    /// Of the file with this name in a directory.
+    pub(crate) fn file(directory: u64, name: &str) -> Origin {
+        match parse_game(name.as_bytes()) {
+            Some(_) => Origin::Game(name.to_owned()),
+            None => Origin::File(directory, name.into()),
         }
     }
 
     /// The name of the file.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Origin::Game(name) => name,
-            Origin::File((_, name)) => name,
+            Origin::File(_, name) => name,
         }
     }
 }
 
 /// The rejected drafts of one base.
 #[derive(Debug)]
-pub(super) struct Rejected {
+pub(crate) struct Rejected {
     /// Where they lie: the first directory that can take one has it.
     directories: Vec<PathBuf>,
     /// Under which names drafts of this mount are kept that are of no game.
-    files: Mutex<HashMap<Place, String>>,
+    files: Mutex<HashMap<Origin, String>>,
     /// Whose the drafts of games are that this mount kept, by their names.
     owners: Mutex<HashMap<String, Owner>>,
-    /// The numbers of the names that were told.
+    /// The numbers of the names that were told, and the first of all.
     numbers: Mutex<BTreeMap<String, u32>>,
+    first_number: u32,
 }
 
 /// The draft whose text a file has.
 #[derive(Debug)]
 struct Owner {
-    /// The number of its sheet.
-    sheet: u64,
+    /// The number of its buffer.
+    buffer: u64,
     /// Whether another draft was refused with the same text.
     is_shared: bool,
 }
 
 /// A file in `rejected/`.
 #[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) name: String,
-    pub(super) number: u32,
-    pub(super) stat: Metadata,
+pub(crate) struct Kept {
+    pub(crate) name: String,
+    pub(crate) number: u32,
+    pub(crate) stat: Metadata,
     path: PathBuf,
 }
 
 impl Rejected {
     /// Those of a base that has these directories, which need not be there.
-    pub(super) fn new(of_base: Vec<PathBuf>) -> Rejected {
+    /// Numbers of files begin at `first_number`.
+    pub(crate) fn new(of_base: Vec<PathBuf>, first_number: u32) -> Rejected {
         let directories = of_base.into_iter();
         Rejected {
             directories: directories.map(|of_base| of_base.join(NAME)).collect(),
             files: Mutex::default(),
             owners: Mutex::default(),
             numbers: Mutex::default(),
+            first_number,
         }
     }
 
     /// All files, in the order of their numbers.
-    pub(super) fn all(&self) -> Vec<Kept> {
+    pub(crate) fn all(&self) -> Vec<Kept> {
         let names = self.names();
         let mut all: Vec<Kept> = names.iter().filter_map(|name| self.find(name)).collect();
         all.sort_by_key(|kept| kept.number);
@@ -125,7 +124,7 @@ impl Rejected {
     }
 
     /// The file of this name.
-    pub(super) fn find(&self, name: &str) -> Option<Kept> {
+    pub(crate) fn find(&self, name: &str) -> Option<Kept> {
         let (path, stat) = self.paths(name).find_map(|path| {
             let stat = fs::symlink_metadata(&path).ok();
             Some((path, stat.filter(Metadata::is_file)?))
@@ -144,13 +143,15 @@ impl Rejected {
         if let Some(number) = numbers.get(name) {
             return Some(*number);
         }
-        let next = u32::try_from(numbers.len()).ok()?.checked_add(FIRST)?;
+        let next = u32::try_from(numbers.len())
+            .ok()?
+            .checked_add(self.first_number)?;
         numbers.insert(name.to_owned(), next);
         Some(next)
     }
 
     /// The file of this number.
-    pub(super) fn get(&self, number: u32) -> Result<Kept, Error> {
+    pub(crate) fn get(&self, number: u32) -> io::Result<Kept> {
         let name = {
             let numbers = self.numbers.lock();
             let mut numbers = numbers.iter();
@@ -158,32 +159,29 @@ impl Rejected {
             found.map(|(name, _)| name.clone())
         };
         let kept = name.and_then(|name| self.find(&name));
-        kept.ok_or(Error::NotFound)
+        kept.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Opens the file of this number for reading.
-    pub(super) fn open(&self, number: u32) -> Result<File, Error> {
-        open_plain_file(&self.get(number)?.path).map_err(|error| failed(&error))
+    pub(crate) fn open(&self, number: u32) -> io::Result<File> {
+        open_plain_file(&self.get(number)?.path)
     }
 
     /// Removes a draft, and the reason that lies beside it, or a reason alone.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`], or that of the medium.
-    pub(super) fn remove(&self, name: &str) -> Result<(), Error> {
+    /// `NotFound`, or that of the medium.
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         self.remove_one(name)?;
-        match self.remove_one(&reason_of(name)) {
-            Err(Error::NotFound) => Ok(()),
-            removed => removed,
-        }
+        unless_missing(self.remove_one(&reason_of(name)))
     }
 
-    fn remove_one(&self, name: &str) -> Result<(), Error> {
-        let mut removed = Err(Error::NotFound);
+    fn remove_one(&self, name: &str) -> io::Result<()> {
+        let mut removed = Err(io::ErrorKind::NotFound.into());
         for path in self.paths(name) {
-            match fs::remove_file(path).map_err(|error| failed(&error)) {
-                Err(Error::NotFound) => {}
+            match fs::remove_file(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 result => removed = result,
             }
         }
@@ -191,19 +189,18 @@ impl Rejected {
     }
 
     /// Forgets the draft of `origin`, since that was saved.
-    pub(super) fn withdraw(&self, origin: &Origin) {
+    pub(crate) fn withdraw(&self, origin: &Origin) {
         let names: Vec<String> = match origin {
             Origin::Game(game) => {
                 let names = self.names().into_iter();
                 let is_its = |name: &String| game_of(name).is_some_and(|of| of == *game);
                 names.filter(is_its).collect()
             }
-            Origin::File(place) => self.files.lock().remove(place).into_iter().collect(),
+            file => self.files.lock().remove(file).into_iter().collect(),
         };
         for name in names {
-            match self.remove(&name) {
-                Ok(()) | Err(Error::NotFound) => {}
-                Err(error) => log::warn!("rejected/{name}: {error}"),
+            if let Err(error) = unless_missing(self.remove(&name)) {
+                log::warn!("rejected/{name}: {error}");
             }
         }
     }
@@ -224,25 +221,25 @@ impl Rejected {
     }
 
     /// Keeps a draft that was refused, and `why`; gives its name here, and
-    /// where it lies. It survives a power cut. `sheet` is the number of the
-    /// sheet that the text is on: it tells a draft of a game from others.
+    /// where it lies. It survives a power cut. `buffer` is the
+    /// number of the one that has the text: it tells a draft of a game from others.
     ///
     /// # Errors
     ///
     /// That of the first directory, if none can take it.
-    pub(super) fn keep<R: Read>(
+    pub(crate) fn keep<R: Read>(
         &self,
         origin: &Origin,
-        sheet: u64,
+        buffer: u64,
         text: &dyn Fn() -> R,
         why: &str,
     ) -> io::Result<(String, PathBuf)> {
         let name = match origin {
-            Origin::Game(game) => match self.name_for_game(game, sheet, text)? {
+            Origin::Game(game) => match self.name_for_game(game, buffer, text)? {
                 Named::Free(name) => name,
                 Named::Kept(name, path) => return Ok((name, path)),
             },
-            Origin::File(place) => self.name_for(place)?,
+            file => self.name_for(file)?,
         };
         self.check_room(&name)?;
         let mut failed = None;
@@ -289,7 +286,7 @@ impl Rejected {
     fn name_for_game<R: Read>(
         &self,
         game: &str,
-        sheet: u64,
+        buffer: u64,
         text: &dyn Fn() -> R,
     ) -> io::Result<Named> {
         let mut owners = self.owners.lock();
@@ -306,7 +303,7 @@ impl Rejected {
             }
         }
         let is_same = |kept: &&Kept| is_same_text(&kept.path, &mut text());
-        let is_own = |owner: &Owner| owner.sheet == sheet && !owner.is_shared;
+        let is_own = |owner: &Owner| owner.buffer == buffer && !owner.is_shared;
         let own = kept
             .iter()
             .find(|kept| owners.get(&kept.name).is_some_and(is_own));
@@ -316,7 +313,7 @@ impl Rejected {
         if let Some(place) = kept.iter().position(|kept| is_same(&kept)) {
             let found = kept.swap_remove(place);
             if let Some(owner) = owners.get_mut(&found.name) {
-                owner.is_shared |= owner.sheet != sheet;
+                owner.is_shared |= owner.buffer != buffer;
             }
             return Ok(Named::Kept(found.name, found.path));
         }
@@ -325,30 +322,29 @@ impl Rejected {
             None => oldest(&kept)?,
         };
         let owner = Owner {
-            sheet,
+            buffer,
             is_shared: false,
         };
         owners.insert(name.clone(), owner);
         Ok(Named::Free(name))
     }
 
-    /// The name of the draft of the file at `place`: that which it has, or a
-    /// free one.
-    fn name_for(&self, place: &Place) -> io::Result<String> {
+    /// The name of the draft of a file: that which it has, or a free one.
+    fn name_for(&self, file: &Origin) -> io::Result<String> {
         let is_there = |name: &str| self.find(name).is_some();
         let mut files = self.files.lock();
         // Some were removed by hand.
         files.retain(|_, name| is_there(name));
-        if let Some(name) = files.get(place) {
+        if let Some(name) = files.get(file) {
             return Ok(name.clone());
         }
-        let mut names = (1..=MOST_FILES).map(|number| numbered(&place.1, number));
+        let mut names = (1..=MOST_FILES).map(|number| numbered(file.name(), number));
         let is_free = |name: &String| {
             !is_there(name) && !is_there(&reason_of(name)) && game_of(name).is_none()
         };
         let name = names.find(is_free);
         let name = name.ok_or(io::ErrorKind::StorageFull)?;
-        files.insert(place.clone(), name.clone());
+        files.insert(file.clone(), name.clone());
         Ok(name)
     }
 
@@ -486,9 +482,10 @@ fn numbered(name: &str, number: usize) -> String {
     stem + &ending
 }
 
-fn failed(error: &io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::NotFound => Error::NotFound,
-        _ => Error::Damaged(format!("a rejected draft: {error}")),
-    }
+/// That there is nothing to remove is no error.
+fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
+    removed.or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
 }

@@ -1,19 +1,19 @@
-//! A word for each file, by its number.
+//! A word for each of many numbers.
 //!
 //! Words lie in blocks, and blocks in a tree of a fixed depth whose branches are
 //! made when they are needed and stay: to find a word takes no lock.
 
+mod file;
+
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::fs::Ino;
-
 /// Words in one block.
-pub(crate) const BLOCK: u64 = BLOCK_WORDS as u64;
-pub(crate) const BLOCK_WORDS: usize = 2048;
+const BLOCK: u64 = BLOCK_WORDS as u64;
+const BLOCK_WORDS: usize = 2048;
 
 /// The words of numbers next to each other.
-pub(crate) type Block = [AtomicU64; BLOCK_WORDS];
+type Block = [AtomicU64; BLOCK_WORDS];
 
 /// Bits of the number of a block that choose one of a branch; there are four
 /// branches on the way to a block.
@@ -24,26 +24,26 @@ type Branch<T> = [OnceLock<Box<T>>; 1 << BITS];
 /// The last two branches before a block.
 type Twig = Branch<Branch<Block>>;
 
-/// A word for each number of a file; 0 where none was set.
+/// A word for each number; 0 where none was set.
 #[derive(Debug, Default)]
-pub(crate) struct Words(OnceLock<Box<Branch<Branch<Twig>>>>);
+pub(crate) struct SparseWords(OnceLock<Box<Branch<Branch<Twig>>>>);
 
-impl Words {
-    /// The word of `ino`.
-    pub(crate) fn get(&self, ino: Ino) -> u64 {
-        let block = self.block(ino.0 / BLOCK);
-        block.map_or(0, |block| place(block, ino).load(Relaxed))
+impl SparseWords {
+    /// The word of `number`.
+    pub(crate) fn get(&self, number: u64) -> u64 {
+        let block = self.block(number / BLOCK);
+        block.map_or(0, |block| place(block, number).load(Relaxed))
     }
 
-    /// Sets the word of `ino`; gives the one before.
-    pub(crate) fn set(&self, ino: Ino, word: u64) -> u64 {
-        place(self.make_block(ino.0 / BLOCK), ino).swap(word, Relaxed)
+    /// Sets the word of `number`; gives the one before.
+    pub(crate) fn set(&self, number: u64, word: u64) -> u64 {
+        place(self.make_block(number / BLOCK), number).swap(word, Relaxed)
     }
 
-    /// Sets the word of `ino` to what `change` makes of the one before; gives
+    /// Sets the word of `number` to what `change` makes of the one before; gives
     /// what it made.
-    pub(crate) fn update(&self, ino: Ino, change: impl Fn(u64) -> u64) -> u64 {
-        let word = place(self.make_block(ino.0 / BLOCK), ino);
+    pub(crate) fn update(&self, number: u64, change: impl Fn(u64) -> u64) -> u64 {
+        let word = place(self.make_block(number / BLOCK), number);
         let mut before = word.load(Relaxed);
         loop {
             let after = change(before);
@@ -73,13 +73,13 @@ impl Words {
     }
 
     /// All blocks in order, with their numbers.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, &Block)> {
+    fn blocks(&self) -> impl Iterator<Item = (u64, &Block)> {
         let first = self.0.get().map(|first| (0, &**first));
         below(below(below(below(first.into_iter()))))
     }
 
     /// Sets these words of a block, but for those that are set.
-    pub(crate) fn add(&self, number: u64, words: impl Iterator<Item = u64>) {
+    fn add(&self, number: u64, words: impl Iterator<Item = u64>) {
         for (place, word) in self.make_block(number).iter().zip(words) {
             // It fails if another one was set.
             let _ = place.compare_exchange(0, word, Relaxed, Relaxed);
@@ -87,12 +87,12 @@ impl Words {
     }
 
     /// How many words are set from `first` to `last`, both included.
-    pub(crate) fn count(&self, first: Ino, last: Ino) -> u64 {
-        let numbers = first.0 / BLOCK..=last.0 / BLOCK;
+    pub(crate) fn count(&self, first: u64, last: u64) -> u64 {
+        let numbers = first / BLOCK..=last / BLOCK;
         let blocks = self.blocks().filter(|(number, _)| numbers.contains(number));
         let words = blocks.flat_map(|(number, block)| (number * BLOCK..).zip(block));
-        let is_set = |(ino, word): &(u64, &AtomicU64)| {
-            (first.0..=last.0).contains(ino) && word.load(Relaxed) != 0
+        let is_set = |(number, word): &(u64, &AtomicU64)| {
+            (first..=last).contains(number) && word.load(Relaxed) != 0
         };
         words.filter(is_set).count() as u64
     }
@@ -118,9 +118,9 @@ fn below<'w, T: 'w>(
     })
 }
 
-fn place(block: &Block, ino: Ino) -> &AtomicU64 {
+fn place(block: &Block, number: u64) -> &AtomicU64 {
     #[expect(clippy::indexing_slicing, reason = "the remainder is below BLOCK")]
-    &block[usize::try_from(ino.0 % BLOCK).unwrap_or(0)]
+    &block[usize::try_from(number % BLOCK).unwrap_or(0)]
 }
 
 #[cfg(test)]
@@ -129,30 +129,22 @@ mod tests {
 
     #[test]
     fn words_are_found_by_their_numbers() {
-        let words = Words::default();
-        let far = Ino::new(200, u32::MAX);
-        let all = [
-            Ino::new(1, 7),
-            Ino::new(1, 7 + 3 * 2048),
-            Ino::new(2, 1),
-            far,
-        ];
+        let words = SparseWords::default();
+        let far = 200 << 32 | u64::from(u32::MAX);
+        let all = [(1 << 32) + 7, (1 << 32) + 7 + 3 * 2048, (2 << 32) + 1, far];
         assert_eq!(words.blocks().count(), 0);
-        for (word, ino) in (5..).zip(all) {
-            assert_eq!((words.get(ino), words.set(ino, word)), (0, 0));
-            assert_eq!(words.update(ino, |word| word * 2), 2 * word);
+        for (word, number) in (5..).zip(all) {
+            assert_eq!((words.get(number), words.set(number, word)), (0, 0));
+            assert_eq!(words.update(number, |word| word * 2), 2 * word);
         }
-        assert_eq!(all.map(|ino| words.get(ino)), [10, 12, 14, 16]);
+        assert_eq!(all.map(|number| words.get(number)), [10, 12, 14, 16]);
         let blocks: Vec<u64> = words.blocks().map(|(number, _)| number).collect();
-        assert_eq!(blocks, all.map(|ino| ino.0 / BLOCK));
+        assert_eq!(blocks, all.map(|number| number / BLOCK));
         words.add(0, [3, 4].into_iter());
-        words.add(all[2].0 / BLOCK, [3, 4].into_iter());
-        assert_eq!(
-            [Ino(0), Ino(1), all[2]].map(|ino| words.get(ino)),
-            [3, 4, 14]
-        );
-        assert_eq!(words.get(Ino(all[2].0 - 1)), 3);
-        assert_eq!(words.count(Ino::new(1, 0), all[1]), 2);
-        assert_eq!(words.count(Ino(0), far), 7);
+        words.add(all[2] / BLOCK, [3, 4].into_iter());
+        assert_eq!([0, 1, all[2]].map(|number| words.get(number)), [3, 4, 14]);
+        assert_eq!(words.get(all[2] - 1), 3);
+        assert_eq!(words.count(1 << 32, all[1]), 2);
+        assert_eq!(words.count(0, far), 7);
     }
 }

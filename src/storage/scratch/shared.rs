@@ -1,4 +1,4 @@
-//! The bytes of a draft.
+//! A temporary text that several threads write and read.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
@@ -10,16 +10,15 @@ use std::sync::atomic::{
 use parking_lot::{Mutex, MutexGuard};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::fs::Error;
-use crate::storage::{Buffer, Pool};
+use super::{Buffer, Pool};
 
 /// Bytes that a reader takes at once.
 const PIECE: usize = 1 << 18;
 
-/// The text of a draft, shared by all handles that write it.
+/// A temporary text, shared by all who write it.
 #[derive(Debug)]
-pub(super) struct Sheet {
-    /// Unique among the sheets of this process.
+pub(crate) struct SharedBuffer {
+    /// Unique among those of this process.
     number: u64,
     buffer: Mutex<Buffer>,
     /// Length in bytes, readable without waiting for a writer.
@@ -28,14 +27,14 @@ pub(super) struct Sheet {
     version: AtomicU64,
     /// Why a write failed, if one did: the first reason. The text is incomplete
     /// then.
-    gap: Mutex<Option<String>>,
+    gap: Mutex<Option<io::Error>>,
 }
 
-impl Sheet {
+impl SharedBuffer {
     /// An empty one.
-    pub(super) fn new(pool: &Arc<Pool>) -> Sheet {
+    pub(crate) fn new(pool: &Arc<Pool>) -> SharedBuffer {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Sheet {
+        SharedBuffer {
             number: NEXT.fetch_add(1, SeqCst),
             buffer: Mutex::new(Buffer::new(Arc::clone(pool))),
             length: AtomicU64::new(0),
@@ -45,62 +44,62 @@ impl Sheet {
     }
 
     /// One with this on it.
-    pub(super) fn of(pool: &Arc<Pool>, bytes: &[u8]) -> Result<Sheet, Error> {
-        let sheet = Sheet::new(pool);
-        sheet.lock().write(0, bytes).map_err(failed)?;
-        sheet.length.store(bytes.len() as u64, SeqCst);
-        Ok(sheet)
+    pub(crate) fn of(pool: &Arc<Pool>, bytes: &[u8]) -> io::Result<SharedBuffer> {
+        let buffer = SharedBuffer::new(pool);
+        buffer.lock().write(0, bytes)?;
+        buffer.length.store(bytes.len() as u64, SeqCst);
+        Ok(buffer)
     }
 
     /// Keeps all others from reading and writing it.
-    pub(super) fn lock(&self) -> MutexGuard<'_, Buffer> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Buffer> {
         self.buffer.lock()
     }
 
-    /// A number that no other sheet of this process has.
-    pub(super) fn number(&self) -> u64 {
+    /// A number that no other one of this process has.
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    pub(super) fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.length.load(SeqCst)
     }
 
-    pub(super) fn version(&self) -> u64 {
+    pub(crate) fn version(&self) -> u64 {
         self.version.load(SeqCst)
     }
 
     /// Returns why the text is incomplete; `None` if it is complete. An empty
     /// text is complete.
-    pub(super) fn gap(&self) -> Option<String> {
+    pub(crate) fn gap(&self) -> Option<io::Error> {
         let gap = self.gap.lock();
-        gap.clone()
+        gap.as_ref().map(copied)
     }
 
     /// Writes at `offset`, at the end if there is none; not beyond `most`
     /// bytes.
-    pub(super) fn write(&self, offset: Option<u64>, bytes: &[u8], most: u64) -> Result<(), Error> {
+    pub(crate) fn write(&self, offset: Option<u64>, bytes: &[u8], most: u64) -> io::Result<()> {
         self.change(|buffer| {
             let offset = offset.unwrap_or(buffer.length());
             check_end(offset, bytes.len() as u64, most)?;
-            buffer.write(offset, bytes).map_err(failed)
+            buffer.write(offset, bytes)
         })
     }
 
     /// Cuts it, or fills it up with zeros; not beyond `most` bytes.
-    pub(super) fn set_length(&self, length: u64, most: u64) -> Result<(), Error> {
+    pub(crate) fn set_length(&self, length: u64, most: u64) -> io::Result<()> {
         self.change(|buffer| {
             check_end(length, 0, most.max(buffer.length()))?;
-            buffer.set_length(length).map_err(failed)
+            buffer.set_length(length)
         })
     }
 
-    fn change(&self, change: impl FnOnce(&mut Buffer) -> Result<(), Error>) -> Result<(), Error> {
+    fn change(&self, change: impl FnOnce(&mut Buffer) -> io::Result<()>) -> io::Result<()> {
         let mut buffer = self.lock();
         let changed = change(&mut buffer);
         let mut gap = self.gap.lock();
         match &changed {
-            Err(error) => drop(gap.get_or_insert_with(|| reason_of_gap(error))),
+            Err(error) => drop(gap.get_or_insert_with(|| copied(error))),
             Ok(()) if buffer.length() == 0 => *gap = None,
             Ok(()) => {}
         }
@@ -112,13 +111,13 @@ impl Sheet {
     }
 
     /// Up to `length` bytes from `offset` on.
-    pub(super) fn read(&self, offset: u64, length: u32) -> Result<Vec<u8>, Error> {
-        self.lock().read(offset, u64::from(length)).map_err(failed)
+    pub(crate) fn read(&self, offset: u64, length: u32) -> io::Result<Vec<u8>> {
+        self.lock().read(offset, u64::from(length))
     }
 
     /// Returns a reader of the whole text. Others may read meanwhile. It fails
     /// if the text changes or `is_over` is set.
-    pub(super) fn reader(&self, is_over: &AtomicBool) -> BufReader<Pieces<impl ReadAt>> {
+    pub(crate) fn reader(&self, is_over: &AtomicBool) -> BufReader<Pieces<impl ReadAt>> {
         let version = self.version();
         let read = move |offset, bytes: &mut [u8]| {
             if is_over.load(Relaxed) {
@@ -128,7 +127,7 @@ impl Sheet {
             if self.version() != version {
                 return Err(io::Error::other("it is being written"));
             }
-            read.map_err(other)
+            read.map_err(of_medium)
         };
         let (length, offset) = (self.length(), 0);
         let pieces = Pieces {
@@ -140,7 +139,7 @@ impl Sheet {
     }
 
     /// Returns a digest of the text.
-    pub(super) fn digest(&self, is_over: &AtomicBool) -> io::Result<u64> {
+    pub(crate) fn digest(&self, is_over: &AtomicBool) -> io::Result<u64> {
         let mut hasher = Xxh3::new();
         let mut reader = self.reader(is_over);
         loop {
@@ -155,30 +154,17 @@ impl Sheet {
     }
 
     /// Returns the whole text and its version.
-    pub(super) fn all(&self) -> Result<(Vec<u8>, u64), Error> {
+    pub(crate) fn all(&self) -> io::Result<(Vec<u8>, u64)> {
         let buffer = self.lock();
-        let all = buffer.read(0, buffer.length()).map_err(failed)?;
+        let all = buffer.read(0, buffer.length())?;
         Ok((all, self.version()))
     }
 }
 
-/// What is said of a part that could not be written.
-fn reason_of_gap(error: &Error) -> String {
-    let why = match error {
-        Error::TooLarge => "a game takes up to 16 MiB".to_owned(),
-        Error::NoSpace => {
-            "drafts take as much as --scratch-size says and their disk has room for".to_owned()
-        }
-        other => other.to_string(),
-    };
-    format!("a part of it could not be written: {why}")
-}
-
 /// Writes at the end.
-impl Write for &Sheet {
+impl Write for &SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = Sheet::write(self, None, bytes, u64::MAX);
-        written.map_err(|error| io::Error::from_raw_os_error(error.errno()))?;
+        SharedBuffer::write(self, None, bytes, u64::MAX)?;
         Ok(bytes.len())
     }
 
@@ -187,32 +173,28 @@ impl Write for &Sheet {
     }
 }
 
-fn check_end(offset: u64, length: u64, most: u64) -> Result<(), Error> {
+fn check_end(offset: u64, length: u64, most: u64) -> io::Result<()> {
     let end = offset.checked_add(length);
-    end.filter(|end| *end <= most).ok_or(Error::TooLarge)?;
+    end.filter(|end| *end <= most)
+        .ok_or(io::ErrorKind::FileTooLarge)?;
     Ok(())
 }
 
-/// Why bytes of a draft are not read or written.
-#[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
-fn failed(error: io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::NoSpace,
-        io::ErrorKind::FileTooLarge => Error::TooLarge,
-        io::ErrorKind::NotFound => Error::Stale,
-        _ => Error::Damaged(format!("the temporary file of drafts: {error}")),
-    }
+/// The same error once more.
+fn copied(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), error.to_string())
 }
 
 /// An error that says nothing of the text which is read.
-fn other(error: io::Error) -> io::Error {
-    io::Error::other(failed(error).to_string())
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
+fn of_medium(error: io::Error) -> io::Error {
+    io::Error::other(format!("the temporary file of drafts: {error}"))
 }
 
 /// Reads bytes that nobody else can change meanwhile, from beginning to end.
-pub(super) fn reader_of(buffer: &Buffer) -> BufReader<Pieces<impl ReadAt>> {
+pub(crate) fn reader_of(buffer: &Buffer) -> BufReader<Pieces<impl ReadAt>> {
     let pieces = Pieces {
-        read: |offset, bytes: &mut [u8]| buffer.read_at(offset, bytes).map_err(other),
+        read: |offset, bytes: &mut [u8]| buffer.read_at(offset, bytes).map_err(of_medium),
         length: buffer.length(),
         offset: 0,
     };
@@ -220,13 +202,13 @@ pub(super) fn reader_of(buffer: &Buffer) -> BufReader<Pieces<impl ReadAt>> {
 }
 
 /// Fills bytes from an offset on; gives how many, fewer only at the end.
-pub(super) trait ReadAt: Fn(u64, &mut [u8]) -> io::Result<usize> {}
+pub(crate) trait ReadAt: Fn(u64, &mut [u8]) -> io::Result<usize> {}
 
 impl<F: Fn(u64, &mut [u8]) -> io::Result<usize>> ReadAt for F {}
 
 /// Reads from beginning to end, or from elsewhere.
 #[derive(Debug)]
-pub(super) struct Pieces<F> {
+pub(crate) struct Pieces<F> {
     read: F,
     length: u64,
     offset: u64,
@@ -267,27 +249,27 @@ mod tests {
             steps in prop::collection::vec((any::<bool>(), 0..70_000_usize, 0..20_000_usize), 1..12),
         ) {
             let pool = Arc::new(Pool::new(1 << 20, None));
-            let sheet = Sheet::new(&pool);
+            let buffer = SharedBuffer::new(&pool);
             let mut model: Vec<u8> = Vec::new();
             for (number, (is_write, offset, length)) in steps.into_iter().enumerate() {
                 if is_write {
                     let bytes = vec![u8::try_from(number + 1).unwrap(); length];
-                    sheet.write(Some(offset as u64), &bytes, 1 << 20).unwrap();
+                    buffer.write(Some(offset as u64), &bytes, 1 << 20).unwrap();
                     if length > 0 {
                         model.resize(model.len().max(offset + length), 0);
                         model[offset..offset + length].copy_from_slice(&bytes);
                     }
                 } else {
-                    sheet.set_length(offset as u64, 1 << 20).unwrap();
+                    buffer.set_length(offset as u64, 1 << 20).unwrap();
                     model.resize(offset, 0);
                 }
-                prop_assert_eq!(sheet.length(), model.len() as u64);
-                prop_assert!(sheet.all().unwrap().0 == model);
+                prop_assert_eq!(buffer.length(), model.len() as u64);
+                prop_assert!(buffer.all().unwrap().0 == model);
                 let mut read = Vec::new();
-                reader_of(&sheet.lock()).read_to_end(&mut read).unwrap();
+                reader_of(&buffer.lock()).read_to_end(&mut read).unwrap();
                 prop_assert!(read == model);
             }
-            drop(sheet);
+            drop(buffer);
             prop_assert_eq!(pool.bytes(), 0);
         }
     }
@@ -295,21 +277,21 @@ mod tests {
     #[test]
     fn there_is_room_for_no_more_than_was_said() {
         let pool = Arc::new(Pool::new(10 * BLOCK as u64, None));
-        let sheet = Sheet::new(&pool);
+        let buffer = SharedBuffer::new(&pool);
         let block = vec![1; BLOCK];
         for number in 0..10 {
-            sheet
+            buffer
                 .write(Some(number * BLOCK as u64), &block, u64::MAX)
                 .unwrap();
         }
-        let full = sheet.write(None, b"x", u64::MAX);
-        assert_eq!(full.unwrap_err().errno(), libc::ENOSPC);
-        let other = Sheet::new(&pool);
+        let full = buffer.write(None, b"x", u64::MAX);
+        assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        let other = SharedBuffer::new(&pool);
         assert!(other.write(None, b"x", u64::MAX).is_err());
-        assert_eq!(sheet.all().unwrap().0, vec![1; 10 * BLOCK]);
-        let large = sheet.write(Some(100), b"x", 100);
-        assert_eq!(large.unwrap_err().errno(), libc::EFBIG);
-        drop(sheet);
+        assert_eq!(buffer.all().unwrap().0, vec![1; 10 * BLOCK]);
+        let large = buffer.write(Some(100), b"x", 100);
+        assert_eq!(large.unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        drop(buffer);
         other.write(None, b"x", u64::MAX).unwrap();
         assert_eq!(pool.bytes(), BLOCK as u64);
     }
