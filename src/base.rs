@@ -14,6 +14,7 @@ mod position_index;
 pub mod referenced;
 mod searched;
 mod spellings;
+pub(crate) mod texts;
 mod twins;
 mod writable;
 

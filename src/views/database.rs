@@ -46,7 +46,7 @@ use self::explorer::{Common, Explorer};
 use self::facts::{Counts, QUICKLY_COUNTED};
 use self::groups::{Groups, group_of, parent_of};
 use self::kept_index::KeptIndex;
-use super::texts::{self, GuidingTexts, MEDIA_FILE, Media};
+use crate::base::texts::{self, GuidingTexts, Media};
 use crate::base::{Base, FilesState, HeaderNames, HeadersTsv};
 use crate::cbh::{
     Changes, Database, Decoded, Entry, GameId, GuidingText, RecordKind, SaveHistory, Summary,
@@ -58,6 +58,7 @@ use crate::fs::volume::{
 use crate::fs::{Editor, Error, TextCache};
 use crate::pgn;
 use crate::storage::identity;
+use directories::MEDIA_FILE;
 
 /// The kind of number that games have.
 const GAME: u8 = 1;

@@ -3,7 +3,6 @@
 pub mod book;
 pub mod database;
 mod positions;
-mod texts;
 
 use crate::cbh;
 use crate::fs::Error;

@@ -35,7 +35,7 @@ pub(super) use html::{Html, most_pieces};
 pub(super) use import::{Import, LENIENT};
 pub(super) use pgn::Pgn;
 pub(super) use positions::Positions;
-pub(super) use texts::Texts;
+pub(super) use texts::{MEDIA_FILE, Texts};
 pub(super) use years::{YEARS, Years};
 
 /// All of them, in the order of the root's listing. `-o hide=` chooses from

@@ -1,12 +1,20 @@
 //! `texts/`: guiding texts as pages, and `texts/media/`: their pictures.
+//!
+//! | number | what |
+//! |---|---|
+//! | kind 17, index a digest of the name | a file of `texts/media/` |
+//! | kind 64 + n, index id | the n-th file of a text, by language |
+
+use std::io;
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::super::records::{cookie_of_file, first_id_of_files};
 use super::super::{DatabaseVolume, completeness};
 use super::Directory;
+use crate::base::texts::{self, MediaFile, TextFile};
 use crate::cbh::{Entry, GameId, GuidingText, RecordKind};
 use crate::fs::Error;
-use crate::fs::volume::{Completeness, DirEntry, Fault, Ino, Listing, Node};
-use crate::views::texts::{self, MEDIA_FILE, TextFile};
+use crate::fs::volume::{Completeness, DirEntry, Fault, Ino, Listing, Node, NodeKind, Size};
 
 /// `texts/media/`, if the base has a media folder too.
 const MEDIA: Ino = Ino(5);
@@ -14,6 +22,14 @@ const MEDIA: Ino = Ino(5);
 /// Its name and cookie, which come before those of the texts.
 const MEDIA_NAME: &str = "media";
 const MEDIA_COOKIE: u64 = 3;
+
+/// The kind of number that files of the media folder have.
+pub(in super::super) const MEDIA_FILE: u8 = 17;
+
+/// The kind of number that the first file of a text has; the next ones follow.
+const FIRST_TEXT: u8 = 64;
+
+const _: () = assert!(FIRST_TEXT as usize + texts::MOST_FILES == 256);
 
 /// `texts/`
 #[derive(Debug)]
@@ -43,7 +59,7 @@ impl Texts {
             };
             let cookie = at as u64 + 3;
             // One that is gone meanwhile is not listed.
-            if let Ok(node) = node
+            if let Ok(node) = node.map(media_node)
                 && !listing(&DirEntry { name, node, cookie })
             {
                 return;
@@ -80,14 +96,14 @@ impl Directory for Texts {
     }
 
     fn holds(&self, ino: Ino) -> bool {
-        ino == MEDIA || ino.kind() == MEDIA_FILE || texts::parse_ino(ino).is_some()
+        ino == MEDIA || ino.kind() == MEDIA_FILE || parse_ino(ino).is_some()
     }
 
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
         match ino {
             Texts::NUMBER => Ok(base.directory_node(ino, 2 + u32::from(base.has_media()))),
             MEDIA => Texts::media(base),
-            _ if ino.kind() == MEDIA_FILE => base.media().node(ino),
+            _ if ino.kind() == MEDIA_FILE => media_node_of(base.media().file(ino.index())),
             _ => {
                 let (entry, _) = base.text(ino)?;
                 Ok(base.file_node(ino, &entry))
@@ -106,7 +122,7 @@ impl Directory for Texts {
         match directory {
             Texts::NUMBER if name == MEDIA_NAME.as_bytes() => Texts::media(base),
             Texts::NUMBER => base.text_named(name, Texts::lists),
-            MEDIA => base.media().lookup(name),
+            MEDIA => media_node_of(base.media().lookup(name)),
             _ => Err(Error::NotADirectory),
         }
     }
@@ -143,7 +159,8 @@ impl Directory for Texts {
         (offset, length): (u64, u32),
         bytes: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        base.media().read(ino, offset, length, bytes)
+        let read = base.media().read(ino.index(), offset, length, bytes);
+        read.map_err(|error| media_error(&error))
     }
 
     fn render(
@@ -169,9 +186,41 @@ impl Directory for Texts {
     }
 
     fn faults_of(&self, base: &DatabaseVolume, ino: Ino, note: &mut dyn FnMut(Fault)) {
-        if let Some((id, _)) = texts::parse_ino(ino) {
+        if let Some((id, _)) = parse_ino(ino) {
             base.faults_of_text(id, note);
         }
+    }
+}
+
+/// The text that this is the number of a file of, and which file that is
+/// among those of the text.
+fn parse_ino(ino: Ino) -> Option<(GameId, usize)> {
+    let place = ino.kind().checked_sub(FIRST_TEXT)?;
+    let id = GameId(ino.index());
+    (id.0 > 0).then_some((id, usize::from(place)))
+}
+
+fn media_node_of(file: io::Result<MediaFile>) -> Result<Node, Error> {
+    file.map(media_node).map_err(|error| media_error(&error))
+}
+
+fn media_node(file: MediaFile) -> Node {
+    let (seconds, nanoseconds) = file.stamp.modified;
+    let seconds = u64::try_from(seconds).unwrap_or(0);
+    let nanoseconds = u32::try_from(nanoseconds).unwrap_or(0);
+    let modified = UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds));
+    Node {
+        ino: Ino::new(MEDIA_FILE, file.number),
+        kind: NodeKind::File(Size::Known(file.stamp.len)),
+        links: 1,
+        modified: modified.unwrap_or(UNIX_EPOCH),
+    }
+}
+
+fn media_error(error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => Error::NotFound,
+        _ => Error::Damaged(error.to_string()),
     }
 }
 
@@ -182,7 +231,7 @@ impl DatabaseVolume {
 
     /// Record and file of a text's number.
     fn text(&self, ino: Ino) -> Result<(Entry, TextFile), Error> {
-        let (id, place) = texts::parse_ino(ino).ok_or(Error::NotFound)?;
+        let (id, place) = parse_ino(ino).ok_or(Error::NotFound)?;
         let entry = self.entry(id, RecordKind::Text)?;
         let mut files = texts::files_of(self.base.as_ref(), id).into_iter();
         Ok((entry, files.nth(place).ok_or(Error::NotFound)?))
@@ -202,9 +251,10 @@ impl DatabaseVolume {
             return Err(Error::NotFound);
         }
         let files = texts::files_of(self.base.as_ref(), id);
-        let file = files.iter().find(|file| file.name.as_bytes() == name);
-        let file = file.ok_or(Error::NotFound)?;
-        Ok(self.file_node(file.ino, &entry))
+        let mut numbered = (FIRST_TEXT..).zip(&files);
+        let found = numbered.find(|(_, file)| file.name.as_bytes() == name);
+        let (kind, _) = found.ok_or(Error::NotFound)?;
+        Ok(self.file_node(Ino::new(kind, id.0), &entry))
     }
 
     /// Lists the files of one text whose cookies are greater than `after`;
@@ -216,11 +266,27 @@ impl DatabaseVolume {
         listing: &mut Listing<'_>,
     ) -> bool {
         let files = texts::files_of(self.base.as_ref(), entry.id);
-        files.iter().all(|file| {
+        (FIRST_TEXT..=u8::MAX).zip(&files).all(|(kind, file)| {
             let name = &file.name;
-            let node = self.file_node(file.ino, entry);
+            let node = self.file_node(Ino::new(kind, entry.id.0), entry);
             let cookie = cookie_of_file(entry.id, file.language);
             cookie <= after || listing(&DirEntry { name, node, cookie })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_tells_text_and_file() {
+        for (place, kind) in (FIRST_TEXT..=u8::MAX).enumerate() {
+            let ino = Ino::new(kind, u32::MAX);
+            assert!(ino.0 < 1 << 40);
+            assert_eq!(parse_ino(ino), Some((GameId(u32::MAX), place)));
+        }
+        assert_eq!(parse_ino(Ino::new(1, 5)), None);
+        assert_eq!(parse_ino(Ino::new(FIRST_TEXT, 0)), None);
     }
 }

@@ -1,5 +1,4 @@
-//! Pictures and whatever else lies in the media folder of a base, as files of
-//! `texts/media/`.
+//! Pictures and whatever else lies in the media folder of a base.
 //!
 //! Shown are the regular files directly in the folder. What is shown is fixed
 //! when first asked for; sizes and contents are those the files have. The
@@ -10,18 +9,14 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::MEDIA_FILE;
 use crate::base::Location;
 use crate::cbh::CodePage;
-use crate::fs::Error;
-use crate::fs::volume::{Ino, Node, NodeKind, Size};
 use crate::names;
-use crate::storage::PlainFiles;
+use crate::storage::{PlainFiles, Stamp, marked};
 
 /// Characters that do not stand for themselves in the path of a URL.
 const NOT_IN_PATHS: &AsciiSet = &CONTROLS
@@ -43,7 +38,7 @@ const NOT_IN_PATHS: &AsciiSet = &CONTROLS
 #[derive(Debug, Default)]
 pub(crate) struct Media {
     folders: Vec<Folder>,
-    files: Vec<MediaFile>,
+    files: Vec<Listed>,
     by_number: HashMap<u32, usize>,
     by_name: HashMap<String, usize>,
     /// By name in lower case, as stored and as shown: Windows does not tell
@@ -58,11 +53,19 @@ struct Folder {
 }
 
 #[derive(Debug)]
-struct MediaFile {
+struct Listed {
     folder: usize,
     stored: OsString,
     name: String,
     number: u32,
+}
+
+/// A file as it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MediaFile {
+    /// Stays the same while other files come and go.
+    pub(crate) number: u32,
+    pub(crate) stamp: Stamp,
 }
 
 impl Media {
@@ -124,7 +127,7 @@ impl Media {
         for name in [&name, &decoded] {
             self.by_any_case.entry(any_case(name)).or_insert(at);
         }
-        self.files.push(MediaFile {
+        self.files.push(Listed {
             folder: self.folders.len().saturating_sub(1),
             stored,
             name,
@@ -162,54 +165,59 @@ impl Media {
     }
 
     /// The file of this name.
-    pub(crate) fn lookup(&self, name: &[u8]) -> Result<Node, Error> {
-        let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
-        let at = self.by_name.get(name).ok_or(Error::NotFound)?;
-        self.node_at(*at)
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, or that of the medium.
+    pub(crate) fn lookup(&self, name: &[u8]) -> io::Result<MediaFile> {
+        let name = std::str::from_utf8(name).ok();
+        self.file_at(name.and_then(|name| self.by_name.get(name)))
     }
 
     /// The file of this number.
-    pub(crate) fn node(&self, ino: Ino) -> Result<Node, Error> {
-        let at = self.by_number.get(&ino.index()).ok_or(Error::NotFound)?;
-        self.node_at(*at)
+    ///
+    /// # Errors
+    ///
+    /// As [`lookup`](Media::lookup).
+    pub(crate) fn file(&self, number: u32) -> io::Result<MediaFile> {
+        self.file_at(self.by_number.get(&number))
     }
 
-    /// Name and node of the file at this place of the listing, from 0; the
-    /// file may be gone.
-    pub(crate) fn entry(&self, at: usize) -> Option<(&str, Result<Node, Error>)> {
-        let file = self.files.get(at)?;
-        Some((&file.name, self.node_at(at)))
+    /// Name and file at this place of the listing, from 0; the file may be
+    /// gone.
+    pub(crate) fn entry(&self, at: usize) -> Option<(&str, io::Result<MediaFile>)> {
+        Some((&self.files.get(at)?.name, self.file_at(Some(&at))))
     }
 
-    fn node_at(&self, at: usize) -> Result<Node, Error> {
-        let (file, folder) = self.place(at)?;
+    fn file_at(&self, at: Option<&usize>) -> io::Result<MediaFile> {
+        let (file, folder) = self.listed(at)?;
         let stamp = folder.files.stamp(&file.stored);
         let stamp = stamp.map_err(|error| folder.error(&error))?;
-        let stamp = stamp.ok_or(Error::NotFound)?;
-        Ok(Node {
-            ino: Ino::new(MEDIA_FILE, file.number),
-            kind: NodeKind::File(Size::Known(stamp.len)),
-            links: 1,
-            modified: time(stamp.modified),
-        })
+        let number = file.number;
+        let stamp = stamp.ok_or(io::ErrorKind::NotFound)?;
+        Ok(MediaFile { number, stamp })
     }
 
-    fn place(&self, at: usize) -> Result<(&MediaFile, &Folder), Error> {
-        let file = self.files.get(at).ok_or(Error::NotFound)?;
-        let folder = self.folders.get(file.folder).ok_or(Error::NotFound)?;
-        Ok((file, folder))
+    fn listed(&self, at: Option<&usize>) -> io::Result<(&Listed, &Folder)> {
+        let file = at.and_then(|at| self.files.get(*at));
+        let of = |file: &Listed| self.folders.get(file.folder);
+        let found = file.and_then(|file| Some((file, of(file)?)));
+        found.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Appends up to `length` bytes from `offset` on of a file.
+    ///
+    /// # Errors
+    ///
+    /// As [`lookup`](Media::lookup).
     pub(crate) fn read(
         &self,
-        ino: Ino,
+        number: u32,
         offset: u64,
         length: u32,
         bytes: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let at = self.by_number.get(&ino.index()).ok_or(Error::NotFound)?;
-        let (file, folder) = self.place(*at)?;
+    ) -> io::Result<()> {
+        let (file, folder) = self.listed(self.by_number.get(&number))?;
         let read = folder.files.read(&file.stored, offset, length, bytes);
         read.map_err(|error| folder.error(&error))
     }
@@ -238,7 +246,7 @@ impl Media {
         Some(utf8_percent_encode(&name, NOT_IN_PATHS).to_string())
     }
 
-    fn find(&self, name: &str) -> Option<&MediaFile> {
+    fn find(&self, name: &str) -> Option<&Listed> {
         let at = self
             .by_name
             .get(name)
@@ -248,28 +256,19 @@ impl Media {
 }
 
 impl Folder {
-    fn error(&self, error: &io::Error) -> Error {
+    fn error(&self, error: &io::Error) -> io::Error {
         match error.kind() {
             // Another file, as a link, took the place of the one listed.
-            io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => Error::NotFound,
-            _ => Error::Damaged(format!("{}: {error}", self.path.display())),
+            io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => io::ErrorKind::NotFound.into(),
+            kind => io::Error::new(kind, format!("{}: {error}", self.path.display())),
         }
     }
 }
 
-fn time((seconds, nanoseconds): (i64, i64)) -> SystemTime {
-    let seconds = u64::try_from(seconds).unwrap_or(0);
-    let nanoseconds = u32::try_from(nanoseconds).unwrap_or(0);
-    let time = UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds));
-    time.unwrap_or(UNIX_EPOCH)
-}
-
-/// FNV-1a, folded: the number of a file stays while others come and go.
+/// A digest of a name: the number of a file stays while others come and go.
 fn number_of(name: &str) -> u32 {
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    });
-    u32::try_from((hash ^ (hash >> 32)) & u64::from(u32::MAX)).unwrap_or(0)
+    let hash = marked(0, name.as_bytes());
+    u32::try_from(hash >> 32).unwrap_or(0)
 }
 
 fn any_case(name: &str) -> String {
@@ -321,16 +320,15 @@ mod tests {
             ["．x", "a.jpg", "été.jpg", "a ~2.jpg", "a ~3.jpg"]
         );
         for (at, name) in names_of(&media).into_iter().enumerate() {
-            let node = media.lookup(name.as_bytes()).unwrap();
-            assert_eq!(media.node(node.ino).unwrap(), node);
-            assert_eq!(media.entry(at).unwrap().1.unwrap(), node);
-            assert!(node.ino.0 < 1 << 53);
+            let file = media.lookup(name.as_bytes()).unwrap();
+            assert_eq!(media.file(file.number).unwrap(), file);
+            assert_eq!(media.entry(at).unwrap().1.unwrap(), file);
         }
         let mut bytes = Vec::new();
         let second = media.lookup("a ~3.jpg".as_bytes()).unwrap();
-        media.read(second.ino, 1, u32::MAX, &mut bytes).unwrap();
+        media.read(second.number, 1, u32::MAX, &mut bytes).unwrap();
         assert_eq!(bytes, b"2");
-        media.read(second.ino, 5, 10, &mut bytes).unwrap();
+        media.read(second.number, 5, 10, &mut bytes).unwrap();
         assert_eq!(bytes, b"2", "nothing beyond the end");
     }
 
@@ -346,9 +344,10 @@ mod tests {
         let a = media.lookup(b"a").unwrap();
         fs::remove_file(one.path().join("a")).unwrap();
         symlink(secret.path().join("secret"), one.path().join("a")).unwrap();
-        assert!(matches!(media.lookup(b"a"), Err(Error::NotFound)));
-        let read = media.read(a.ino, 0, 10, &mut Vec::new());
-        assert!(matches!(read, Err(Error::NotFound)));
+        let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+        assert!(media.lookup(b"a").is_err_and(is_gone));
+        let read = media.read(a.number, 0, 10, &mut Vec::new());
+        assert!(read.is_err_and(is_gone));
         // A link in the place of the folder.
         let link = secret.path().join("folder");
         symlink(one.path(), &link).unwrap();

@@ -1,15 +1,9 @@
-//! Guiding texts as files: those of `texts/`, and the deleted ones in
-//! `deleted/`.
+//! Guiding texts as files, and where their links lead.
 //!
 //! A text is a file per language that it says anything in: `000005.html` if
 //! that is one, else `000005.en.html`, `000005.de.html` and, for what is in
 //! no language, `000005.html`. Texts of the old plain kind end in `.txt`. One
 //! that says nothing, or cannot be read, is a page of its title.
-//!
-//! | number | what |
-//! |---|---|
-//! | kind 17, index a hash of the name | a file of `texts/media/` |
-//! | kind 64 + n, index id | the n-th file of a text, by language |
 //!
 //! Which files a text has can only be told by reading it, so each listing
 //! and look-up reads the texts it is about. Texts are few; games are not
@@ -18,24 +12,17 @@
 mod links;
 mod media;
 
-pub(crate) use media::Media;
+pub(crate) use media::{Media, MediaFile};
 
 use std::sync::{Arc, OnceLock};
 
-use crate::base::Base;
+use super::Base;
 use crate::cbh::{Body, GameId, GuidingText, Link, TextLanguage};
-use crate::fs::Ino;
 use crate::names;
 use links::Links;
 
-/// The kind of number that the first file of a text has; the next ones follow.
-const FIRST_TEXT: u8 = 64;
-
 /// Files of one text, at most. `ChessBase` knows seven languages.
-const MOST_FILES: usize = 192;
-
-/// The kind of number that files of the media folder have.
-pub(crate) const MEDIA_FILE: u8 = 17;
+pub(crate) const MOST_FILES: usize = 192;
 
 /// Goes up whenever the same text comes out differently.
 pub(crate) const RENDER_VERSION: u32 = 1;
@@ -45,16 +32,6 @@ pub(crate) const RENDER_VERSION: u32 = 1;
 pub(crate) struct TextFile {
     pub(crate) language: TextLanguage,
     pub(crate) name: String,
-    /// Its number.
-    pub(crate) ino: Ino,
-}
-
-/// The text that this is the number of a file of, and which file that is
-/// among those of the text.
-pub(crate) fn parse_ino(ino: Ino) -> Option<(GameId, usize)> {
-    let place = ino.kind().checked_sub(FIRST_TEXT)?;
-    let id = GameId(ino.index());
-    (id.0 > 0).then_some((id, usize::from(place)))
 }
 
 /// The files of this text, by language.
@@ -89,13 +66,9 @@ fn files(id: GameId, text: &GuidingText) -> Vec<TextFile> {
             .collect(),
     };
     files.sort_by_key(|(language, _)| *language);
-    let numbered = files.into_iter().take(MOST_FILES).zip(FIRST_TEXT..=u8::MAX);
-    numbered
-        .map(|((language, name), kind)| TextFile {
-            language,
-            name,
-            ino: Ino::new(kind, id.0),
-        })
+    let files = files.into_iter().take(MOST_FILES);
+    files
+        .map(|(language, name)| TextFile { language, name })
         .collect()
 }
 
@@ -236,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_tells_text_and_file() {
+    fn a_text_has_only_so_many_files() {
         let contents = (0..=u8::MAX).map(|language| Content {
             language: TextLanguage(language),
             body: Body::Html(String::new()),
@@ -245,13 +218,6 @@ mod tests {
             contents: contents.collect(),
             ..GuidingText::default()
         };
-        let files = files(GameId(u32::MAX), &text);
-        assert_eq!(files.len(), MOST_FILES);
-        for (place, file) in files.iter().enumerate() {
-            assert!(file.ino.0 < 1 << 40);
-            assert_eq!(parse_ino(file.ino), Some((GameId(u32::MAX), place)));
-        }
-        assert_eq!(parse_ino(Ino::new(1, 5)), None);
-        assert_eq!(parse_ino(Ino::new(FIRST_TEXT, 0)), None);
+        assert_eq!(files(GameId(u32::MAX), &text).len(), MOST_FILES);
     }
 }
