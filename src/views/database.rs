@@ -22,14 +22,13 @@ mod change;
 mod descriptions;
 mod directories;
 mod editor;
-mod explorer;
 mod facts;
 mod groups;
 mod import;
-mod kept_index;
 mod pages;
 mod records;
 mod rename;
+mod search_state;
 mod source;
 
 pub use self::directories::Shown;
@@ -42,10 +41,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use self::directories::{Directory, Games, HeadersFile, Positions, Row, TABLE, row_of};
-use self::explorer::{Common, Explorer};
 use self::facts::{Counts, QUICKLY_COUNTED};
 use self::groups::{Groups, group_of, parent_of};
-use self::kept_index::KeptIndex;
+use self::search_state::{Common, SearchState};
+use crate::base::KeptIndex;
 use crate::base::texts::{self, GuidingTexts, Media};
 use crate::base::{Base, FilesState, HeaderNames, HeadersTsv};
 use crate::cbh::{
@@ -81,7 +80,7 @@ pub struct DatabaseVolume {
     guiding: GuidingTexts,
     groups: Groups,
     headers_tsv: HeadersTsv,
-    explorer: Explorer,
+    search: SearchState,
     /// Pages for browsers that were made of this state.
     pages: TextCache,
     sections: pages::Sections,
@@ -118,7 +117,7 @@ impl DatabaseVolume {
             guiding: GuidingTexts::default(),
             groups: Groups::default(),
             headers_tsv: HeadersTsv::default(),
-            explorer: Explorer::new(Common::new(KeptIndex::new(None)), FilesState::default()),
+            search: SearchState::new(Common::new(KeptIndex::new(None)), FilesState::default()),
             pages: pages::cache(),
             sections: Default::default(),
             saved: None,
@@ -139,7 +138,7 @@ impl DatabaseVolume {
     /// The same, just opened, with what all states of it have in common.
     fn sharing(mut self, common: &Common) -> DatabaseVolume {
         let opened = FilesState::of(self.base.as_ref());
-        self.explorer = Explorer::new(common.clone(), opened);
+        self.search = SearchState::new(common.clone(), opened);
         self
     }
 
@@ -182,7 +181,7 @@ impl DatabaseVolume {
             counts: counts.map(OnceLock::from).unwrap_or_default(),
             guiding: self.guiding.after(keeps_links),
             groups: self.groups.after(changes),
-            explorer: self.explorer.after(changes),
+            search: self.search.after(changes),
             saved: Some(saved),
             shown: self.shown,
             ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
@@ -199,7 +198,7 @@ impl DatabaseVolume {
     ) -> DatabaseVolume {
         DatabaseVolume {
             guiding: self.guiding.after(false),
-            explorer: Explorer::new(self.explorer.common.clone(), FilesState::default()),
+            search: SearchState::new(self.search.common.clone(), FilesState::default()),
             saved: Some(saved),
             shown: self.shown,
             ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
@@ -463,7 +462,7 @@ impl Volume for DatabaseVolume {
         if ino.kind() != GAME {
             return self.row(ino)?.view.render(self, ino, text);
         }
-        self.explorer.common.kept.note_reader();
+        self.search.common.kept.note_reader();
         let mut scratch = self.scratch().pop().unwrap_or_default();
         let completeness = self.render_with(&mut scratch, ino, text)?;
         if text.len() < 16 * SCRATCH_MOVES {
@@ -517,7 +516,7 @@ impl Volume for DatabaseVolume {
     }
 
     fn is_held(&self, ino: Ino) -> bool {
-        self.explorer.common.nodes.is_remembered(ino)
+        self.search.common.nodes.is_remembered(ino)
     }
 
     fn is_as_stored(&self, ino: Ino) -> bool {

@@ -102,8 +102,8 @@ impl DatabaseVolume {
             rendered: counts.map(|counts| counts.games + counts.deleted),
             read_only_because: self.read_only_because.clone(),
             advice: base.advice(),
-            positions: Some(self.explorer.common.kept.describe()),
-            refused_queries: self.explorer.common.refused.lines(),
+            positions: Some(self.search.common.kept.describe()),
+            refused_queries: self.search.common.refused.lines(),
         }
     }
 

@@ -73,7 +73,7 @@ impl DatabaseVolume {
         from: EntityId,
         into: EntityId,
     ) -> Result<Saved, Refusal> {
-        let merges = self.explorer.common.merges.as_ref();
+        let merges = self.search.common.merges.as_ref();
         let merges = merges.filter(|_| kind != EntityKind::Tournament);
         let merges = merges.ok_or(Error::NotEmpty)?;
         let touched = self.touched_by(kind, from);

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use super::change::error_of_store;
-use super::explorer::Common;
-use super::kept_index::KeptIndex;
+use super::search_state::Common;
 use super::{DatabaseVolume, Shown};
 use crate::archive;
+use crate::base::KeptIndex;
 use crate::base::{self, Base, Family, Merges};
 use crate::book::{stands_for_book, stem_of};
 use crate::cbh::{self, Database, Error, Options, SaveHistory};

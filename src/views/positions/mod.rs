@@ -22,8 +22,9 @@ mod items;
 mod names;
 mod nodes;
 
+pub(crate) use crate::base::Scope;
 pub(crate) use items::{File, Item, LinkLocation, position_fen};
-pub(crate) use nodes::{Key, Nodes, Scope};
+pub(crate) use nodes::{Key, Nodes};
 
 use shakmaty::Move;
 

@@ -16,6 +16,7 @@ use lru::LruCache;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::names;
+use crate::base::Scope;
 use crate::fs::{Error, Ino};
 use crate::game::Position;
 
@@ -30,9 +31,6 @@ const ENTRY_BYTES: usize = 160;
 
 /// Blocks that a position can have: the first of them that no other has.
 const PROBES: u64 = 4;
-
-/// Which games count: those of a query, by its terms; without terms, all.
-pub(crate) type Scope = Arc<[Box<str>]>;
 
 /// Owner of a block of numbers: a scope, or a position in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

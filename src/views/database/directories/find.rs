@@ -51,7 +51,7 @@ impl DatabaseVolume {
     /// The node of what a query has in this place.
     pub(super) fn query_node(&self, scope: &Scope, place: u64) -> Result<Node, Error> {
         let key = query(scope.clone());
-        let number = |place| self.explorer.common.nodes.number(&key, place);
+        let number = |place| self.search.common.nodes.number(&key, place);
         let directory = self.directory_node(number(place)?, 2);
         let has_query = !scope.is_empty();
         let kind = match place {
@@ -106,7 +106,7 @@ impl DatabaseVolume {
         log::warn!("find/{why}");
         let query: String = terms.join("/").chars().take(MOST_SHOWN).collect();
         let line = Escaped(format!("find/{query}: {why}")).to_string();
-        self.explorer.common.refused.note(line);
+        self.search.common.refused.note(line);
         Error::Invalid
     }
 

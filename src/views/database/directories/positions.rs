@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use shakmaty::Move;
 
-use super::super::explorer::Selection;
 use super::super::{DatabaseVolume, GAME};
 use super::Directory;
 use super::find::{DIRECTORY, GAMES, GAMES_TSV};
 use crate::base::HeadersTsv;
+use crate::base::Selection;
 use crate::cbh::{Decoded, GameId};
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Page, Size};
 use crate::fs::{Error, Role, Text};
@@ -102,7 +102,7 @@ enum PositionNode {
 
 impl DatabaseVolume {
     fn thing(&self, ino: Ino) -> Result<PositionNode, Error> {
-        let (key, place) = self.explorer.common.nodes.key(ino)?;
+        let (key, place) = self.search.common.nodes.key(ino)?;
         if key.position.is_none() {
             return Ok(PositionNode::Of(key.scope, place));
         }
@@ -138,7 +138,7 @@ impl DatabaseVolume {
                 return Ok(Text::from(self.query_text(&scope, place)?.into_bytes()));
             }
         };
-        self.explorer.texts.get_or_render((key.hash(), ino), || {
+        self.search.texts.get_or_render((key.hash(), ino), || {
             let position = key.position()?;
             let text = match file {
                 File::Fen => position_fen(&self.fields(&position)).into_bytes(),
@@ -193,9 +193,9 @@ impl DatabaseVolume {
     fn file_of_position(&self, ino: Ino, file: File) -> Result<NodeKind, Error> {
         Ok(NodeKind::File(match file {
             File::GamesPgn => {
-                let (key, _) = self.explorer.common.nodes.key(ino)?;
+                let (key, _) = self.search.common.nodes.key(ino)?;
                 let games = self
-                    .explorer
+                    .search
                     .common
                     .nodes
                     .number(&key, Item::Games.number())?;
@@ -269,7 +269,7 @@ impl Played for DatabaseVolume {
     }
 
     fn nodes(&self) -> &Nodes {
-        &self.explorer.common.nodes
+        &self.search.common.nodes
     }
 
     fn node(&self, ino: Ino, item: Item) -> Node {
@@ -303,7 +303,7 @@ impl Directory for Positions {
     }
 
     fn parent(&self, base: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
-        let nodes = &base.explorer.common.nodes;
+        let nodes = &base.search.common.nodes;
         match base.thing(directory)? {
             PositionNode::Of(scope, DIRECTORY) => {
                 nodes.number(&query(DatabaseVolume::shorter(&scope)), DIRECTORY)
@@ -436,8 +436,8 @@ impl DatabaseVolume {
 
     fn table(&self, ino: Ino) -> Result<Arc<HeadersTsv>, Error> {
         // A number that was forgotten may become that of another table.
-        let (key, _) = self.explorer.common.nodes.key(ino)?;
-        Ok(self.explorer.table((key.hash(), ino)))
+        let (key, _) = self.search.common.nodes.key(ino)?;
+        Ok(self.search.table((key.hash(), ino)))
     }
 
     fn size_of_table(&self, ino: Ino, games: &GameSet) -> Result<u64, Error> {

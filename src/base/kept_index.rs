@@ -1,4 +1,4 @@
-//! The index of positions of a mounted base: found in its file, made beside the
+//! The index of positions of a base in use: found in its file, made beside the
 //! requests where there is none.
 //!
 //! All states of a base share one. Which games have changed since the file was
@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::base::{self, Base, FilesState, IndexMaking, Searched};
+use super::{Base, FilesState, IndexMaking, Searched, index_file, index_of};
 use crate::search::{self, Fault, Index, Segment};
 
 /// Positions of all games that are kept in memory, at most: 64 MiB, which some
@@ -27,7 +27,7 @@ const MANY_CHANGED: usize = search::MOST_CHANGED / 2;
 
 /// The index of a base.
 #[derive(Debug)]
-pub(super) struct KeptIndex {
+pub(crate) struct KeptIndex {
     /// Where indexes are; `None` if nowhere.
     caches: Option<PathBuf>,
     /// Positions that are kept in memory instead, at most.
@@ -51,7 +51,7 @@ struct State {
 
 impl KeptIndex {
     /// That of a base whose index may be in the directory `caches`.
-    pub(super) fn new(caches: Option<PathBuf>) -> KeptIndex {
+    pub(crate) fn new(caches: Option<PathBuf>) -> KeptIndex {
         KeptIndex {
             caches,
             most_in_memory: MOST_POSITIONS,
@@ -61,7 +61,7 @@ impl KeptIndex {
     }
 
     /// The same, as many positions being kept in memory.
-    pub(super) fn with_in_memory(self, positions: usize) -> KeptIndex {
+    pub(crate) fn with_in_memory(self, positions: usize) -> KeptIndex {
         KeptIndex {
             most_in_memory: positions,
             ..self
@@ -73,17 +73,17 @@ impl KeptIndex {
     }
 
     fn path(&self, base: &dyn Base) -> Option<PathBuf> {
-        Some(base::index_file(base, self.caches.as_ref()?))
+        Some(index_file(base, self.caches.as_ref()?))
     }
 
     /// Notes that a request is running, which the index thread must not slow
     /// down.
-    pub(super) fn note_reader(&self) {
+    pub(crate) fn note_reader(&self) {
         self.making.note_reader();
     }
 
     /// What the file has, if there is one.
-    pub(super) fn segment(&self, base: &dyn Base) -> Option<Arc<Segment>> {
+    pub(crate) fn segment(&self, base: &dyn Base) -> Option<Arc<Segment>> {
         let path = self.path(base)?;
         let mut state = self.state();
         state.adopt(&self.making);
@@ -102,7 +102,7 @@ impl KeptIndex {
     /// # Errors
     ///
     /// [`Fault`] if the headers of the base cannot be read.
-    pub(super) fn index(
+    pub(crate) fn index(
         &self,
         base: &Arc<dyn Base>,
         opened: FilesState,
@@ -110,7 +110,7 @@ impl KeptIndex {
     ) -> Result<Option<Index>, Fault> {
         if let (Some(segment), Some(path)) = (self.segment(base.as_ref()), self.path(base.as_ref()))
         {
-            let index = base::index_of(base.as_ref(), opened, &segment, &path, in_variations)?;
+            let index = index_of(base.as_ref(), opened, &segment, &path, in_variations)?;
             if let Some(index) = index {
                 self.renew_if_old(&index, base, opened);
                 return Ok(Some(index));
@@ -132,7 +132,7 @@ impl KeptIndex {
 
     /// Starts an update if the index is so outdated that it would soon be
     /// unusable.
-    pub(super) fn renew_if_old(&self, index: &Index, base: &Arc<dyn Base>, opened: FilesState) {
+    pub(crate) fn renew_if_old(&self, index: &Index, base: &Arc<dyn Base>, opened: FilesState) {
         let changed = index.segment().map(|(_, changed)| changed.count() as usize);
         if changed.is_some_and(|changed| changed > MANY_CHANGED) {
             self.make(base, opened);
@@ -140,7 +140,7 @@ impl KeptIndex {
     }
 
     /// Whether a file is not used any more.
-    pub(super) fn has_left(&self, segment: &Arc<Segment>) -> bool {
+    pub(crate) fn has_left(&self, segment: &Arc<Segment>) -> bool {
         let mut state = self.state();
         state.adopt(&self.making);
         !state
@@ -150,7 +150,7 @@ impl KeptIndex {
     }
 
     /// Stops using a file that is damaged or too old.
-    pub(super) fn leave(&self, segment: &Arc<Segment>) {
+    pub(crate) fn leave(&self, segment: &Arc<Segment>) {
         let mut state = self.state();
         if state
             .segment
@@ -195,12 +195,12 @@ impl KeptIndex {
     }
 
     /// Ends the making; nothing is left of it.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.making.stop();
     }
 
     /// What there is, for people.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let mut state = self.state();
         state.adopt(&self.making);
         let made = match &state.segment {

@@ -4,87 +4,44 @@
 //! saved later are read anew. While there is none, the base is searched for each
 //! position that is asked for, and a few answers are kept.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use super::DatabaseVolume;
-use super::directories::Positions;
-use super::kept_index::KeptIndex;
-use crate::base::{FilesState, HeadersTsv, Merges, Searched};
+use super::{Base, FilesState, KeptIndex, Searched};
 use crate::cbh::Changes;
-use crate::fs::{Error, Ino, TextCache};
 use crate::game::{Position, PositionKey};
 use crate::search::{
     self, Counter, Ended, Fault, Filter, GameSet, Index, Played, Query, Reached, ScanEvent, Source,
     select,
 };
-use crate::views::positions::{Nodes, Scope};
 
-/// Memory for answers, and for texts of small files.
+/// Memory for answers.
 const ANSWER_BYTES: usize = 16 << 20;
-const TEXT_BYTES: usize = 1 << 20;
-
-/// Tables of headers that are kept.
-const TABLES: usize = 64;
-
-/// Queries whose refusal is remembered.
-const MOST_REFUSED: usize = 20;
 
 /// Memory that an answer takes beside its games, roughly.
 const OF_ANSWER: usize = 4096;
 
-/// What all states of a base have in common: the numbers of positions, the index in
-/// its file, and where its merges are kept.
-#[derive(Clone, Debug)]
-pub(super) struct Common {
-    pub(super) nodes: Arc<Nodes>,
-    pub(super) kept: Arc<KeptIndex>,
-    pub(super) refused: Arc<Refused>,
-    /// Where merges are kept, if directories of players and the like are merged.
-    pub(super) merges: Option<Arc<Merges>>,
-}
+/// Which games count: those of a query, by its terms; without terms, all.
+pub(crate) type Scope = Arc<[Box<str>]>;
 
-/// Queries that were refused lately, for `.cbfs/find.txt`.
-#[derive(Debug, Default)]
-pub(super) struct Refused(Mutex<VecDeque<String>>);
-
-impl Refused {
-    /// Notes one, and why.
-    pub(super) fn note(&self, line: String) {
-        let mut lines = lock(&self.0);
-        lines.retain(|known| *known != line);
-        lines.truncate(MOST_REFUSED - 1);
-        lines.push_front(line);
-    }
-
-    /// A line for each, the latest first.
-    pub(super) fn lines(&self) -> String {
-        lock(&self.0)
-            .iter()
-            .map(|line| line.to_owned() + "\n")
-            .collect()
-    }
-}
-
-impl Common {
-    /// That of a base whose index may be in the directory `caches`.
-    pub(super) fn new(kept: KeptIndex) -> Common {
-        Common {
-            nodes: Arc::new(Positions::nodes()),
-            kept: Arc::new(kept),
-            refused: Arc::default(),
-            merges: None,
-        }
-    }
+/// Why a question is not answered.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    /// It is no query.
+    NotAQuery,
+    /// The base was saved meanwhile: what was read may mix two states.
+    Outdated,
+    /// The base cannot be read.
+    Damaged(String),
 }
 
 /// Position search in one state of a base.
 #[derive(Debug)]
-pub(super) struct Explorer {
-    pub(super) common: Common,
+pub(crate) struct Explorer {
+    kept: Arc<KeptIndex>,
     /// The files, when they were opened.
     opened: FilesState,
     /// Indexes of the main lines, and of main lines and variations.
@@ -96,8 +53,6 @@ pub(super) struct Explorer {
     /// index.
     searching: Mutex<()>,
     making: Mutex<()>,
-    pub(super) texts: TextCache,
-    tables: Mutex<LruCache<(u64, Ino), Arc<HeadersTsv>>>,
 }
 
 /// Recent answers.
@@ -111,10 +66,10 @@ struct Answers {
 
 /// A query, ready to be asked, and the games that fit it.
 #[derive(Debug)]
-pub(super) struct Selection {
+pub(crate) struct Selection {
     query: Query,
     filter: Filter,
-    pub(super) games: GameSet,
+    pub(crate) games: GameSet,
 }
 
 impl Selection {
@@ -125,9 +80,9 @@ impl Selection {
 
 impl Explorer {
     /// Nothing is known yet.
-    pub(super) fn new(common: Common, opened: FilesState) -> Explorer {
+    pub(crate) fn new(kept: Arc<KeptIndex>, opened: FilesState) -> Explorer {
         Explorer {
-            common,
+            kept,
             opened,
             indexes: Default::default(),
             before: Default::default(),
@@ -139,15 +94,13 @@ impl Explorer {
             }),
             searching: Mutex::default(),
             making: Mutex::default(),
-            texts: TextCache::new(TEXT_BYTES),
-            tables: Mutex::new(LruCache::unbounded()),
         }
     }
 
     /// The same after a save, nothing of which is looked at now.
-    pub(super) fn after(&self, changes: &Changes) -> Explorer {
+    pub(crate) fn after(&self, changes: &Changes) -> Explorer {
         // Who saves does not wait for what only a look at all files tells.
-        let mut after = Explorer::new(self.common.clone(), FilesState::default());
+        let mut after = Explorer::new(Arc::clone(&self.kept), FilesState::default());
         let changed = || {
             let games = changes.games.iter();
             games.filter_map(|game| Some(game.after.or(game.before)?.id.0))
@@ -168,16 +121,6 @@ impl Explorer {
 
     fn answers(&self) -> MutexGuard<'_, Answers> {
         lock(&self.answers)
-    }
-
-    /// The table of headers in this place.
-    pub(super) fn table(&self, place: (u64, Ino)) -> Arc<HeadersTsv> {
-        let mut tables = lock(&self.tables);
-        let table = Arc::clone(tables.get_or_insert(place, Arc::default));
-        while tables.len() > TABLES {
-            tables.pop_lru();
-        }
-        table
     }
 }
 
@@ -209,33 +152,37 @@ impl Answers {
     }
 }
 
-impl DatabaseVolume {
+impl Explorer {
     /// A query over the base, and the games that fit.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if it is none.
-    pub(super) fn selection(&self, scope: &Scope) -> Result<Arc<Selection>, Error> {
-        let explorer = &self.explorer;
-        if let Some(known) = explorer.answers().queries.get(scope) {
+    /// [`Unanswered`].
+    pub(crate) fn selection(
+        &self,
+        base: &Arc<dyn Base>,
+        scope: &Scope,
+    ) -> Result<Arc<Selection>, Unanswered> {
+        if let Some(known) = self.answers().queries.get(scope) {
             return Ok(Arc::clone(known));
         }
-        let query = Query::parse(scope).map_err(|_| Error::Invalid)?;
-        let _searching = lock(&explorer.searching);
-        if let Some(known) = explorer.answers().queries.get(scope) {
+        let query = Query::parse(scope).map_err(|_| Unanswered::NotAQuery)?;
+        let _searching = lock(&self.searching);
+        if let Some(known) = self.answers().queries.get(scope) {
             return Ok(Arc::clone(known));
         }
-        let source = Searched(self.base.as_ref());
+        let source = Searched(base.as_ref());
         let mut filter = Filter::new(&query, &source);
         if let Ok(filter) = &mut filter
-            && (filter.asks_positions() || filter.asks_masks() && self.has_index_file())
-            && let Some(index) = self.index(query.in_variations)?
+            && (filter.asks_positions()
+                || filter.asks_masks() && self.has_index_file(base.as_ref()))
+            && let Some(index) = self.index(base, query.in_variations)?
             && let Err(error) = filter.ask_index(&index, &source)
         {
             self.leave(&index, &error);
         }
         let games = filter.and_then(|filter| Ok((select(&source, &filter)?, filter)));
-        self.ensure_present()?;
+        ensure_present(base.as_ref())?;
         let (games, filter) = games.map_err(|fault| damaged(&fault))?;
         let selection = Arc::new(Selection {
             query,
@@ -243,7 +190,7 @@ impl DatabaseVolume {
             games,
         });
         let bytes = selection.bytes() + OF_ANSWER;
-        let mut answers = explorer.answers();
+        let mut answers = self.answers();
         let before = answers.queries.put(scope.clone(), Arc::clone(&selection));
         if before.is_none() {
             answers.keep(bytes);
@@ -256,112 +203,123 @@ impl DatabaseVolume {
     ///
     /// # Errors
     ///
-    /// As [`selection`](DatabaseVolume::selection), or that of reading.
-    pub(super) fn played(&self, scope: &Scope, position: &Position) -> Result<Arc<Played>, Error> {
+    /// [`Unanswered`].
+    pub(crate) fn played(
+        &self,
+        base: &Arc<dyn Base>,
+        scope: &Scope,
+        position: &Position,
+    ) -> Result<Arc<Played>, Unanswered> {
         let key = (scope.clone(), position.key());
-        let known = || self.explorer.answers().played.get(&key).cloned();
+        let known = || self.answers().played.get(&key).cloned();
         if let Some(known) = known() {
             return Ok(known);
         }
-        let asked = self.ask(scope, |index, source, games| {
+        let asked = self.ask(base, scope, |index, source, games| {
             index.played(position, source, games)
         })?;
         if let Some(played) = asked.map(Arc::new) {
-            self.explorer.answers().keep_played(key, &played);
+            self.answers().keep_played(key, &played);
             return Ok(played);
         }
-        let _searching = lock(&self.explorer.searching);
+        let _searching = lock(&self.searching);
         if let Some(known) = known() {
             return Ok(known);
         }
-        Ok(self.search_position(scope, position)?.0)
+        Ok(self.search_position(base, scope, position)?.0)
     }
 
     /// The games of a query that reach a position.
     ///
     /// # Errors
     ///
-    /// As [`played`](DatabaseVolume::played).
-    pub(super) fn games_at_position(
+    /// [`Unanswered`].
+    pub(crate) fn games_at_position(
         &self,
+        base: &Arc<dyn Base>,
         scope: &Scope,
         position: &Position,
-    ) -> Result<Arc<GameSet>, Error> {
+    ) -> Result<Arc<GameSet>, Unanswered> {
         let key = (scope.clone(), position.key());
-        let known = || self.explorer.answers().games.get(&key).cloned();
+        let known = || self.answers().games.get(&key).cloned();
         if let Some(known) = known() {
             return Ok(known);
         }
-        let asked = self.ask(scope, |index, source, games| {
+        let asked = self.ask(base, scope, |index, source, games| {
             index.games(position, source, games)
         })?;
         if let Some(games) = asked.map(Arc::new) {
-            self.explorer.answers().keep_games(key, &games);
+            self.answers().keep_games(key, &games);
             return Ok(games);
         }
-        let _searching = lock(&self.explorer.searching);
+        let _searching = lock(&self.searching);
         if let Some(known) = known() {
             return Ok(known);
         }
-        Ok(self.search_position(scope, position)?.1)
+        Ok(self.search_position(base, scope, position)?.1)
     }
 
     /// Whether the moments of variations count.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if it is no query.
-    pub(super) fn in_variations(&self, scope: &Scope) -> Result<bool, Error> {
+    /// [`Unanswered`].
+    pub(crate) fn in_variations(
+        &self,
+        base: &Arc<dyn Base>,
+        scope: &Scope,
+    ) -> Result<bool, Unanswered> {
         if scope.is_empty() {
             return Ok(false);
         }
-        Ok(self.selection(scope)?.query.in_variations)
+        Ok(self.selection(base, scope)?.query.in_variations)
     }
 
     /// Asks the index, if there is one that can be used.
     fn ask<T>(
         &self,
+        base: &Arc<dyn Base>,
         scope: &Scope,
         ask: impl FnOnce(&Index, &dyn Source, Option<&GameSet>) -> io::Result<T>,
-    ) -> Result<Option<T>, Error> {
+    ) -> Result<Option<T>, Unanswered> {
         // What all games amount to is kept ready.
-        let selection = (!scope.is_empty()).then(|| self.selection(scope));
+        let selection = (!scope.is_empty()).then(|| self.selection(base, scope));
         let selection = selection.transpose()?;
-        let Some(index) = self.index(self.in_variations(scope)?)? else {
+        let Some(index) = self.index(base, self.in_variations(base, scope)?)? else {
             return Ok(None);
         };
         let games = selection.as_deref().map(|selection| &selection.games);
-        let asked = ask(&index, &Searched(self.base.as_ref()), games);
-        self.ensure_present()?;
+        let asked = ask(&index, &Searched(base.as_ref()), games);
+        ensure_present(base.as_ref())?;
         Ok(asked.inspect_err(|error| self.leave(&index, error)).ok())
     }
 
-    fn has_index_file(&self) -> bool {
-        let kept = &self.explorer.common.kept;
-        kept.segment(self.base.as_ref()).is_some()
+    fn has_index_file(&self, base: &dyn Base) -> bool {
+        self.kept.segment(base).is_some()
     }
 
     /// Drops an index that is damaged.
     fn leave(&self, index: &Index, error: &io::Error) {
         log::warn!("the index of positions is damaged: {error}; it is built again");
         if let Some((segment, _)) = index.segment() {
-            self.explorer.common.kept.leave(segment);
+            self.kept.leave(segment);
         }
     }
 
     /// Asks all games that fit, and keeps the answer.
     fn search_position(
         &self,
+        base: &Arc<dyn Base>,
         scope: &Scope,
         position: &Position,
-    ) -> Result<(Arc<Played>, Arc<GameSet>), Error> {
-        let source = Searched(self.base.as_ref());
-        let counter = Counter::new(position, self.in_variations(scope)?);
+    ) -> Result<(Arc<Played>, Arc<GameSet>), Unanswered> {
+        let source = Searched(base.as_ref());
+        let counter = Counter::new(position, self.in_variations(base, scope)?);
         let of_all = || Filter::new(&Query::default(), &source).map_err(|fault| damaged(&fault));
         let filter = if scope.is_empty() {
             of_all()?
         } else {
-            self.selection(scope)?.filter.clone()
+            self.selection(base, scope)?.filter.clone()
         };
         let mut reached = Reached::default();
         let searched = search::scan(&source, &filter, &counter, &mut |told| {
@@ -370,42 +328,44 @@ impl DatabaseVolume {
             }
             Ok(())
         });
-        self.ensure_present()?;
+        ensure_present(base.as_ref())?;
         match searched {
             Ok(()) => {}
             Err(Ended::Source(fault)) => return Err(damaged(&fault)),
-            Err(Ended::Taker(error)) => return Err(Error::Damaged(error.to_string())),
+            Err(Ended::Taker(error)) => return Err(Unanswered::Damaged(error.to_string())),
         }
         let (played, games) = (Arc::new(reached.played), Arc::new(reached.games));
         let key = (scope.clone(), position.key());
-        let mut answers = self.explorer.answers();
+        let mut answers = self.answers();
         answers.keep_games(key.clone(), &games);
         answers.keep_played(key, &played);
         Ok((played, games))
     }
 
     /// All positions of the base, if there is an index.
-    fn index(&self, in_variations: bool) -> Result<Option<Arc<Index>>, Error> {
+    fn index(
+        &self,
+        base: &Arc<dyn Base>,
+        in_variations: bool,
+    ) -> Result<Option<Arc<Index>>, Unanswered> {
         let place = usize::from(in_variations);
-        let explorer = &self.explorer;
-        explorer.common.kept.note_reader();
-        let (Some(index), Some(before)) = (explorer.indexes.get(place), explorer.before.get(place))
-        else {
+        self.kept.note_reader();
+        let (Some(index), Some(before)) = (self.indexes.get(place), self.before.get(place)) else {
             return Ok(None);
         };
         let known = || {
             let index = lock(index).clone();
-            index.filter(|index| !explorer.is_left(index))
+            index.filter(|index| !self.is_left(index))
         };
         if let Some(known) = known() {
             return Ok(Some(known));
         }
-        let _making = lock(&explorer.making);
+        let _making = lock(&self.making);
         if let Some(known) = known() {
             return Ok(Some(known));
         }
-        let made = self.make_index(before.as_ref(), in_variations);
-        self.ensure_present()?;
+        let made = self.make_index(base, before.as_ref(), in_variations);
+        ensure_present(base.as_ref())?;
         let made = made.map_err(|fault| damaged(&fault))?.map(Arc::new);
         lock(index).clone_from(&made);
         Ok(made)
@@ -413,18 +373,19 @@ impl DatabaseVolume {
 
     fn make_index(
         &self,
+        base: &Arc<dyn Base>,
         before: Option<&(Arc<Index>, BTreeSet<u32>)>,
         in_variations: bool,
     ) -> Result<Option<Index>, Fault> {
-        let (kept, opened) = (&self.explorer.common.kept, self.explorer.opened);
+        let (kept, opened) = (&self.kept, self.opened);
         if let Some((index, games)) = before
-            && !self.explorer.is_left(index)
-            && let Some(index) = index.after(games, &Searched(self.base.as_ref()))?
+            && !self.is_left(index)
+            && let Some(index) = index.after(games, &Searched(base.as_ref()))?
         {
-            kept.renew_if_old(&index, &self.base, opened);
+            kept.renew_if_old(&index, base, opened);
             return Ok(Some(index));
         }
-        kept.index(&self.base, opened, in_variations)
+        kept.index(base, opened, in_variations)
     }
 }
 
@@ -432,7 +393,7 @@ impl Explorer {
     /// Whether this index is of a file that is not used any more.
     fn is_left(&self, index: &Index) -> bool {
         let segment = index.segment();
-        segment.is_some_and(|(segment, _)| self.common.kept.has_left(segment))
+        segment.is_some_and(|(segment, _)| self.kept.has_left(segment))
     }
 }
 
@@ -440,6 +401,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn damaged(fault: &Fault) -> Error {
-    Error::Damaged(fault.to_string())
+/// Fails if a save happened since: reads may mix two states.
+fn ensure_present(base: &dyn Base) -> Result<(), Unanswered> {
+    if base.is_over() {
+        return Err(Unanswered::Outdated);
+    }
+    Ok(())
+}
+
+fn damaged(fault: &Fault) -> Unanswered {
+    Unanswered::Damaged(fault.to_string())
 }

@@ -1,0 +1,153 @@
+//! Search in one state of a base, and what directories of positions and of
+//! queries have made of it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+
+use super::DatabaseVolume;
+use super::directories::Positions;
+use crate::base::{Explorer, FilesState, HeadersTsv, KeptIndex, Merges, Selection, Unanswered};
+use crate::cbh::Changes;
+use crate::fs::{Error, Ino, TextCache};
+use crate::game::Position;
+use crate::search::{GameSet, Played};
+use crate::views::positions::{Nodes, Scope};
+
+/// Memory for texts of small files.
+const TEXT_BYTES: usize = 1 << 20;
+
+/// Tables of headers that are kept.
+const TABLES: usize = 64;
+
+/// Queries whose refusal is remembered.
+const MOST_REFUSED: usize = 20;
+
+/// What all states of a base have in common: the numbers of positions, the index in
+/// its file, and where its merges are kept.
+#[derive(Clone, Debug)]
+pub(super) struct Common {
+    pub(super) nodes: Arc<Nodes>,
+    pub(super) kept: Arc<KeptIndex>,
+    pub(super) refused: Arc<Refused>,
+    /// Where merges are kept, if directories of players and the like are merged.
+    pub(super) merges: Option<Arc<Merges>>,
+}
+
+/// Queries that were refused lately, for `.cbfs/find.txt`.
+#[derive(Debug, Default)]
+pub(super) struct Refused(Mutex<VecDeque<String>>);
+
+impl Refused {
+    /// Notes one, and why.
+    pub(super) fn note(&self, line: String) {
+        let mut lines = lock(&self.0);
+        lines.retain(|known| *known != line);
+        lines.truncate(MOST_REFUSED - 1);
+        lines.push_front(line);
+    }
+
+    /// A line for each, the latest first.
+    pub(super) fn lines(&self) -> String {
+        lock(&self.0)
+            .iter()
+            .map(|line| line.to_owned() + "\n")
+            .collect()
+    }
+}
+
+impl Common {
+    /// That of a base whose index may be in the directory `caches`.
+    pub(super) fn new(kept: KeptIndex) -> Common {
+        Common {
+            nodes: Arc::new(Positions::nodes()),
+            kept: Arc::new(kept),
+            refused: Arc::default(),
+            merges: None,
+        }
+    }
+}
+
+/// Search in one state of a base.
+#[derive(Debug)]
+pub(super) struct SearchState {
+    pub(super) common: Common,
+    explorer: Explorer,
+    pub(super) texts: TextCache,
+    tables: Mutex<LruCache<(u64, Ino), Arc<HeadersTsv>>>,
+}
+
+impl SearchState {
+    /// Nothing is known yet.
+    pub(super) fn new(common: Common, opened: FilesState) -> SearchState {
+        let explorer = Explorer::new(Arc::clone(&common.kept), opened);
+        SearchState::of(common, explorer)
+    }
+
+    fn of(common: Common, explorer: Explorer) -> SearchState {
+        SearchState {
+            common,
+            explorer,
+            texts: TextCache::new(TEXT_BYTES),
+            tables: Mutex::new(LruCache::unbounded()),
+        }
+    }
+
+    /// The same after a save, nothing of which is looked at now.
+    pub(super) fn after(&self, changes: &Changes) -> SearchState {
+        SearchState::of(self.common.clone(), self.explorer.after(changes))
+    }
+
+    /// The table of headers in this place.
+    pub(super) fn table(&self, place: (u64, Ino)) -> Arc<HeadersTsv> {
+        let mut tables = lock(&self.tables);
+        let table = Arc::clone(tables.get_or_insert(place, Arc::default));
+        while tables.len() > TABLES {
+            tables.pop_lru();
+        }
+        table
+    }
+}
+
+impl DatabaseVolume {
+    /// A query over the base, and the games that fit.
+    pub(super) fn selection(&self, scope: &Scope) -> Result<Arc<Selection>, Error> {
+        Ok(self.search.explorer.selection(&self.base, scope)?)
+    }
+
+    /// What the games of a query played in a position; of the empty one, all that
+    /// are not deleted.
+    pub(super) fn played(&self, scope: &Scope, position: &Position) -> Result<Arc<Played>, Error> {
+        Ok(self.search.explorer.played(&self.base, scope, position)?)
+    }
+
+    /// The games of a query that reach a position.
+    pub(super) fn games_at_position(
+        &self,
+        scope: &Scope,
+        position: &Position,
+    ) -> Result<Arc<GameSet>, Error> {
+        let explorer = &self.search.explorer;
+        Ok(explorer.games_at_position(&self.base, scope, position)?)
+    }
+
+    /// Whether the moments of variations count.
+    pub(super) fn in_variations(&self, scope: &Scope) -> Result<bool, Error> {
+        Ok(self.search.explorer.in_variations(&self.base, scope)?)
+    }
+}
+
+impl From<Unanswered> for Error {
+    fn from(why: Unanswered) -> Error {
+        match why {
+            Unanswered::NotAQuery => Error::Invalid,
+            Unanswered::Outdated => Error::Stale,
+            Unanswered::Damaged(why) => Error::Damaged(why),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
