@@ -9,9 +9,11 @@ mod archived;
 mod convert;
 mod explorer;
 mod family;
+mod folder;
 mod headers;
 mod kept_index;
 mod merges;
+mod opener;
 mod position_index;
 pub mod referenced;
 mod searched;
@@ -32,11 +34,14 @@ pub use self::archived::{open_any, open_archived};
 pub use self::convert::{Conversion, Converted, Copied, Loss, Losses, Stop, copy_archived};
 pub(crate) use self::explorer::{Explorer, Scope, Selection, Unanswered};
 pub use self::family::Family;
+pub(crate) use self::folder::bases_in;
 pub use self::headers::{
     HeadersTsv, Names as HeaderNames, Row as HeaderRow, append_names as append_header_names,
 };
 pub(crate) use self::kept_index::KeptIndex;
 pub use self::merges::{Merged, MergedPair, Merges};
+pub use self::opener::Writer;
+pub(crate) use self::opener::{Opened, Opener};
 pub use self::position_index::{
     FilesState, IndexMaking, IndexState, delete_index, index_file, index_of, make_index, open_index,
 };
