@@ -7,9 +7,11 @@
 
 mod archived;
 mod convert;
+mod counts;
 mod explorer;
 mod family;
 mod folder;
+mod groups;
 mod headers;
 mod kept_index;
 mod merges;
@@ -32,9 +34,11 @@ use std::time::SystemTime;
 
 pub use self::archived::{open_any, open_archived};
 pub use self::convert::{Conversion, Converted, Copied, Loss, Losses, Stop, copy_archived};
+pub(crate) use self::counts::Counts;
 pub(crate) use self::explorer::{Explorer, Scope, Selection, Unanswered};
 pub use self::family::Family;
 pub(crate) use self::folder::bases_in;
+pub(crate) use self::groups::Groups;
 pub use self::headers::{
     HeadersTsv, Names as HeaderNames, Row as HeaderRow, append_names as append_header_names,
 };

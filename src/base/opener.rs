@@ -47,7 +47,7 @@ pub(crate) struct Opener {
 #[derive(Debug)]
 pub(crate) enum Opened {
     /// It can be changed.
-    ToChange(Database, SaveHistory),
+    ToChange(Box<Database>, SaveHistory),
     /// It can be read only; the line says why.
     ToRead(Arc<dyn Base>, String),
 }
@@ -150,7 +150,7 @@ impl Opener {
     pub(crate) fn open(&self) -> Result<Opened, String> {
         let written = self.open_to_write().map_err(|error| error.to_string())?;
         Ok(match written {
-            Ok((database, saving)) => Opened::ToChange(database, saving),
+            Ok((database, saving)) => Opened::ToChange(Box::new(database), saving),
             Err(why) => {
                 let base = open_any(&self.path, &self.options, &self.archives)?;
                 Opened::ToRead(base.into(), why)

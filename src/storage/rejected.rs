@@ -196,7 +196,7 @@ impl Rejected {
                 let is_its = |name: &String| game_of(name).is_some_and(|of| of == *game);
                 names.filter(is_its).collect()
             }
-            file => self.files.lock().remove(file).into_iter().collect(),
+            file @ Origin::File(..) => self.files.lock().remove(file).into_iter().collect(),
         };
         for name in names {
             if let Err(error) = unless_missing(self.remove(&name)) {
@@ -239,7 +239,7 @@ impl Rejected {
                 Named::Free(name) => name,
                 Named::Kept(name, path) => return Ok((name, path)),
             },
-            file => self.name_for(file)?,
+            file @ Origin::File(..) => self.name_for(file)?,
         };
         self.check_room(&name)?;
         let mut failed = None;

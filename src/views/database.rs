@@ -41,12 +41,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use self::directories::{Directory, Games, HeadersFile, Positions, Row, TABLE, row_of};
-use self::facts::{Counts, QUICKLY_COUNTED};
-use self::groups::{Groups, group_of, parent_of};
+use self::facts::QUICKLY_COUNTED;
+use self::groups::{group_of, parent_of};
 use self::search_state::{Common, SearchState};
-use crate::base::KeptIndex;
 use crate::base::texts::{self, GuidingTexts, Media};
-use crate::base::{Base, FilesState, HeaderNames, HeadersTsv};
+use crate::base::{Base, Counts, FilesState, Groups, HeaderNames, HeadersTsv, KeptIndex};
 use crate::cbh::{
     Changes, Database, Decoded, Entry, GameId, GuidingText, RecordKind, SaveHistory, Summary,
 };
@@ -315,9 +314,7 @@ impl DatabaseVolume {
     /// A game, of which `entry` and `summary` are what the records say.
     fn game_node(&self, entry: &Entry, summary: &Summary) -> Node {
         Node {
-            links: self
-                .groups
-                .count_listings(self.base.as_ref(), summary, self.shown),
+            links: self.count_listings(summary),
             ..self.file_node(Ino::new(GAME, entry.id.0), entry)
         }
     }

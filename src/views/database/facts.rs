@@ -1,78 +1,17 @@
 //! What a database says of itself, and what is wrong with it.
 
 use super::{DatabaseVolume, Error, Facts, Fault, GuidingText};
-use crate::cbh::{self, Changes, Decoded, EntityKind, GameId, RecordKind, Summary};
+use crate::base::Counts;
+use crate::cbh::{self, Decoded, EntityKind, GameId};
 use crate::game::Defect;
-
-/// Records read at once.
-const RECORDS: u32 = 4096;
 
 /// The records of a base of this size are counted in no time.
 pub(super) const QUICKLY_COUNTED: u32 = 50_000;
 
-/// How many records there are of each kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    /// Games that are not deleted.
-    pub(super) games: u64,
-    /// Games that are.
-    pub(super) deleted: u64,
-    /// Texts, deleted ones too.
-    pub(super) texts: u64,
-}
-
-impl Counts {
-    /// The same after a save of games.
-    pub(super) fn after(mut self, changes: &Changes) -> Counts {
-        for game in &changes.games {
-            if let Some(count) = self.count_of(game.before.as_ref()) {
-                *count = count.saturating_sub(1);
-            }
-            if let Some(count) = self.count_of(game.after.as_ref()) {
-                *count += 1;
-            }
-        }
-        self
-    }
-
-    fn count_of(&mut self, game: Option<&Summary>) -> Option<&mut u64> {
-        Some(if game?.is_deleted {
-            &mut self.deleted
-        } else {
-            &mut self.games
-        })
-    }
-}
-
 impl DatabaseVolume {
     /// Counts the records, once.
     pub(super) fn counts(&self) -> Counts {
-        *self.counts.get_or_init(|| {
-            let mut counts = Counts::default();
-            // Where the records end early, the count does too.
-            let _ = self.count_records(&mut counts);
-            counts
-        })
-    }
-
-    fn count_records(&self, counts: &mut Counts) -> Result<(), cbh::Error> {
-        let mut entries = Vec::with_capacity(RECORDS as usize);
-        let mut first = 1;
-        while first <= self.base.last_id() {
-            entries.clear();
-            let read = self.base.entries(GameId(first), RECORDS, &mut entries);
-            for entry in &entries {
-                let count = match (entry.kind, entry.is_deleted) {
-                    (RecordKind::Game, false) => &mut counts.games,
-                    (RecordKind::Game, true) => &mut counts.deleted,
-                    (RecordKind::Text, _) => &mut counts.texts,
-                };
-                *count += 1;
-            }
-            read?;
-            first = first.saturating_add(RECORDS);
-        }
-        Ok(())
+        *self.counts.get_or_init(|| Counts::of(self.base.as_ref()))
     }
 
     pub(super) fn tell_facts(&self) -> Facts {

@@ -1,132 +1,13 @@
-//! Which games have something in common, and what it is called.
+//! Directories of games that have something in common.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, OnceLock};
 
-use super::directories::{Eco, Entities, Games, Shown, YEARS, Years};
+use super::directories::{Eco, Entities, Games, YEARS, Years};
 use super::{DatabaseVolume, GAME};
-use crate::base::Base;
-use crate::cbh::{Changes, Crossref, EntityId, EntityKind, EntityNames, GameId, Group, Summary};
+use crate::cbh::{EntityId, EntityKind, Group, Summary};
 use crate::fs::volume::{DirEntry, Ino, Listing, Node};
 use crate::fs::{Error, Role};
 use crate::game;
-use crate::names::FileNames;
-
-/// The entities of one kind, with their names.
-#[derive(Debug)]
-struct NamedEntities {
-    names: Arc<EntityNames>,
-    /// Only listing and look-up want them.
-    file_names: OnceLock<FileNames>,
-}
-
-/// What is known of the groups of a base's games, worked out when first
-/// asked.
-#[derive(Debug, Default)]
-pub(super) struct Groups {
-    entities: [OnceLock<Arc<NamedEntities>>; EntityKind::ALL.len()],
-}
-
-impl Groups {
-    /// The entities of a kind. If their file cannot be read there are none:
-    /// the games are not to be lost for that.
-    fn entities(&self, base: &dyn Base, kind: EntityKind) -> Option<&NamedEntities> {
-        let entities = self.entities.get(kind as usize)?;
-        Some(entities.get_or_init(|| {
-            let names = base.entity_names(kind).unwrap_or_else(|error| {
-                log::error!("{error}");
-                Arc::default()
-            });
-            Arc::new(NamedEntities {
-                names,
-                file_names: OnceLock::new(),
-            })
-        }))
-    }
-
-    /// The same after a save. What the entities of a kind are called is worked
-    /// out anew where one of them came, went or got another name.
-    pub(super) fn after(&self, changes: &Changes) -> Groups {
-        let is_renamed = |kind: EntityKind| changes.renamed.iter().any(|(of, _)| *of == kind);
-        let after = Groups::default();
-        for (kind, (old, new)) in EntityKind::ALL
-            .into_iter()
-            .zip(self.entities.iter().zip(&after.entities))
-        {
-            if let Some(entities) = old.get().filter(|_| !is_renamed(kind)) {
-                new.get_or_init(|| Arc::clone(entities));
-            }
-        }
-        after
-    }
-
-    /// Those of a kind that are listed, if they have games.
-    pub(super) fn named<'g>(&'g self, base: &dyn Base, kind: EntityKind) -> Option<Named<'g>> {
-        let entities = self.entities(base, kind)?;
-        let names = &entities.names;
-        let all = || names.iter().map(|(id, name)| (id.0, name));
-        let file_names = entities.file_names.get_or_init(|| FileNames::new(all));
-        Some(Named { names, file_names })
-    }
-
-    /// Whether there is such a player, such a team …
-    fn has_entity(&self, base: &dyn Base, kind: EntityKind, id: EntityId) -> bool {
-        self.entities(base, kind)
-            .is_some_and(|entities| entities.names.contains(id))
-    }
-
-    /// In how many directories a game is listed, but for those that are
-    /// hidden; one at least.
-    pub(super) fn count_listings(&self, base: &dyn Base, game: &Summary, shown: Shown) -> u32 {
-        // In `deleted/`.
-        if game.is_deleted {
-            return 1;
-        }
-        let is_shown = |name| u32::from(!shown.hides(name));
-        let has = |name, kind, id: Option<EntityId>| {
-            let is_there = id.is_some_and(|id| self.has_entity(base, kind, id));
-            is_shown(name) * u32::from(is_there)
-        };
-        let other =
-            |first: Option<EntityId>, second: Option<EntityId>| second.filter(|_| second != first);
-        let second_player = other(Some(game.white), Some(game.black));
-        let entities = has("players", EntityKind::Player, Some(game.white))
-            + has("players", EntityKind::Player, second_player)
-            + has("tournaments", EntityKind::Tournament, Some(game.tournament))
-            + has("annotators", EntityKind::Annotator, Some(game.annotator))
-            + has("sources", EntityKind::Source, Some(game.source))
-            + has("teams", EntityKind::Team, game.white_team)
-            + has(
-                "teams",
-                EntityKind::Team,
-                other(game.white_team, game.black_team),
-            );
-        // Every game has an opening and a year, be it none and unknown.
-        let all = is_shown("games") + is_shown("eco") + is_shown("years") + entities;
-        all.max(1)
-    }
-
-    /// What players are called.
-    pub(super) fn player_names(&self, base: &dyn Base) -> Option<&EntityNames> {
-        let players = self.entities(base, EntityKind::Player)?;
-        Some(&players.names)
-    }
-
-    /// The games of `group`, ascending. None if what they have in common is
-    /// not there.
-    pub(super) fn games(&self, base: &dyn Base, group: Group) -> Result<GamesOf, Error> {
-        let is_there = match group {
-            Group::Entity(kind, id) => self.has_entity(base, kind, id),
-            Group::Eco(_) | Group::Year(_) => true,
-        };
-        let crossref = if is_there {
-            Some(base.crossref(group.grouping())?)
-        } else {
-            None
-        };
-        Ok(GamesOf { crossref, group })
-    }
-}
 
 /// The kinds of numbers that directories of groups have: of the first kind of
 /// entity, the others follow; of opening codes; of years.
@@ -188,6 +69,38 @@ pub(super) fn format_name(group: Group, name: &mut String) {
 }
 
 impl DatabaseVolume {
+    /// In how many directories a game is listed, but for those that are
+    /// hidden; one at least.
+    pub(super) fn count_listings(&self, game: &Summary) -> u32 {
+        // In `deleted/`.
+        if game.is_deleted {
+            return 1;
+        }
+        let is_shown = |name| u32::from(!self.shown.hides(name));
+        let has = |name, kind, id: Option<EntityId>| {
+            let is_there =
+                id.is_some_and(|id| self.groups.has_entity(self.base.as_ref(), kind, id));
+            is_shown(name) * u32::from(is_there)
+        };
+        let other =
+            |first: Option<EntityId>, second: Option<EntityId>| second.filter(|_| second != first);
+        let second_player = other(Some(game.white), Some(game.black));
+        let entities = has("players", EntityKind::Player, Some(game.white))
+            + has("players", EntityKind::Player, second_player)
+            + has("tournaments", EntityKind::Tournament, Some(game.tournament))
+            + has("annotators", EntityKind::Annotator, Some(game.annotator))
+            + has("sources", EntityKind::Source, Some(game.source))
+            + has("teams", EntityKind::Team, game.white_team)
+            + has(
+                "teams",
+                EntityKind::Team,
+                other(game.white_team, game.black_team),
+            );
+        // Every game has an opening and a year, be it none and unknown.
+        let all = is_shown("games") + is_shown("eco") + is_shown("years") + entities;
+        all.max(1)
+    }
+
     /// Whether a group has games.
     pub(super) fn has_games(&self, group: Group) -> Result<bool, Error> {
         Ok(!self.groups.games(self.base.as_ref(), group)?.is_empty())
@@ -247,57 +160,5 @@ impl DatabaseVolume {
         } else {
             Role::Refused
         }
-    }
-}
-
-/// The games of one group.
-#[derive(Debug)]
-pub(super) struct GamesOf {
-    crossref: Option<Arc<Crossref>>,
-    group: Group,
-}
-
-impl GamesOf {
-    /// Those with a higher number than `id`, ascending.
-    pub(super) fn after(&self, id: GameId) -> impl Iterator<Item = GameId> {
-        let crossref = self.crossref.iter();
-        crossref.flat_map(move |crossref| crossref.iter_after(self.group, id))
-    }
-
-    /// Whether there are none.
-    fn is_empty(&self) -> bool {
-        self.after(GameId(0)).next().is_none()
-    }
-
-    /// Whether the game is one of them.
-    pub(super) fn contains(&self, id: GameId) -> bool {
-        let crossref = self.crossref.as_ref();
-        crossref.is_some_and(|crossref| crossref.contains(self.group, id))
-    }
-}
-
-/// The entities of one kind, with file names.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Named<'g> {
-    names: &'g EntityNames,
-    file_names: &'g FileNames,
-}
-
-impl Named<'_> {
-    /// All ids lie below this.
-    pub(super) fn bound(&self) -> u32 {
-        self.names.bound()
-    }
-
-    /// The file name of this one, if there is one.
-    pub(super) fn file_name(&self, id: EntityId) -> Option<String> {
-        Some(self.file_names.of(id.0, self.names.get(id)?))
-    }
-
-    /// The one of this file name.
-    pub(super) fn find(&self, file_name: &[u8]) -> Option<EntityId> {
-        let file_name = std::str::from_utf8(file_name).ok()?;
-        let name_of = |id| self.names.get(EntityId(id));
-        self.file_names.find(file_name, name_of).map(EntityId)
     }
 }

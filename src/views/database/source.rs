@@ -107,8 +107,8 @@ impl Source for DatabaseSource {
         let options = |base: &dyn Base| format!("codepage={}", base.code_page().0.name());
         let volume = match self.opener.open()? {
             Opened::ToChange(database, saving) => {
-                let options = options(&database);
-                DatabaseVolume::editable(database, Arc::new(saving), &options)
+                let options = options(database.as_ref());
+                DatabaseVolume::editable(*database, Arc::new(saving), &options)
             }
             Opened::ToRead(base, why) => {
                 let options = options(base.as_ref());

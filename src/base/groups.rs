@@ -1,0 +1,144 @@
+//! Which games have something in common, and what that is called.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{Base, Error};
+use crate::cbh::{Changes, Crossref, EntityId, EntityKind, EntityNames, GameId, Group};
+use crate::names::FileNames;
+
+/// The entities of one kind, with their names.
+#[derive(Debug)]
+struct NamedEntities {
+    names: Arc<EntityNames>,
+    /// Only listing and look-up want them.
+    file_names: OnceLock<FileNames>,
+}
+
+/// What is known of the groups of a base's games, worked out when first
+/// asked.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    entities: [OnceLock<Arc<NamedEntities>>; EntityKind::ALL.len()],
+}
+
+impl Groups {
+    /// The entities of a kind. If their file cannot be read there are none:
+    /// the games are not to be lost for that.
+    fn entities(&self, base: &dyn Base, kind: EntityKind) -> Option<&NamedEntities> {
+        let entities = self.entities.get(kind as usize)?;
+        Some(entities.get_or_init(|| {
+            let names = base.entity_names(kind).unwrap_or_else(|error| {
+                log::error!("{error}");
+                Arc::default()
+            });
+            Arc::new(NamedEntities {
+                names,
+                file_names: OnceLock::new(),
+            })
+        }))
+    }
+
+    /// The same after a save. What the entities of a kind are called is worked
+    /// out anew where one of them came, went or got another name.
+    pub(crate) fn after(&self, changes: &Changes) -> Groups {
+        let is_renamed = |kind: EntityKind| changes.renamed.iter().any(|(of, _)| *of == kind);
+        let after = Groups::default();
+        for (kind, (old, new)) in EntityKind::ALL
+            .into_iter()
+            .zip(self.entities.iter().zip(&after.entities))
+        {
+            if let Some(entities) = old.get().filter(|_| !is_renamed(kind)) {
+                new.get_or_init(|| Arc::clone(entities));
+            }
+        }
+        after
+    }
+
+    /// Those of a kind that are listed, if they have games.
+    pub(crate) fn named<'g>(&'g self, base: &dyn Base, kind: EntityKind) -> Option<Named<'g>> {
+        let entities = self.entities(base, kind)?;
+        let names = &entities.names;
+        let all = || names.iter().map(|(id, name)| (id.0, name));
+        let file_names = entities.file_names.get_or_init(|| FileNames::new(all));
+        Some(Named { names, file_names })
+    }
+
+    /// Whether there is such a player, such a team …
+    pub(crate) fn has_entity(&self, base: &dyn Base, kind: EntityKind, id: EntityId) -> bool {
+        self.entities(base, kind)
+            .is_some_and(|entities| entities.names.contains(id))
+    }
+
+    /// What players are called.
+    pub(crate) fn player_names(&self, base: &dyn Base) -> Option<&EntityNames> {
+        let players = self.entities(base, EntityKind::Player)?;
+        Some(&players.names)
+    }
+
+    /// The games of `group`, ascending. None if what they have in common is
+    /// not there.
+    pub(crate) fn games(&self, base: &dyn Base, group: Group) -> Result<GamesOf, Error> {
+        let is_there = match group {
+            Group::Entity(kind, id) => self.has_entity(base, kind, id),
+            Group::Eco(_) | Group::Year(_) => true,
+        };
+        let crossref = if is_there {
+            Some(base.crossref(group.grouping())?)
+        } else {
+            None
+        };
+        Ok(GamesOf { crossref, group })
+    }
+}
+
+/// The games of one group.
+#[derive(Debug)]
+pub(crate) struct GamesOf {
+    crossref: Option<Arc<Crossref>>,
+    group: Group,
+}
+
+impl GamesOf {
+    /// Those with a higher number than `id`, ascending.
+    pub(crate) fn after(&self, id: GameId) -> impl Iterator<Item = GameId> {
+        let crossref = self.crossref.iter();
+        crossref.flat_map(move |crossref| crossref.iter_after(self.group, id))
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.after(GameId(0)).next().is_none()
+    }
+
+    /// Whether the game is one of them.
+    pub(crate) fn contains(&self, id: GameId) -> bool {
+        let crossref = self.crossref.as_ref();
+        crossref.is_some_and(|crossref| crossref.contains(self.group, id))
+    }
+}
+
+/// The entities of one kind, with file names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named<'g> {
+    names: &'g EntityNames,
+    file_names: &'g FileNames,
+}
+
+impl Named<'_> {
+    /// All ids lie below this.
+    pub(crate) fn bound(&self) -> u32 {
+        self.names.bound()
+    }
+
+    /// The file name of this one, if there is one.
+    pub(crate) fn file_name(&self, id: EntityId) -> Option<String> {
+        Some(self.file_names.of(id.0, self.names.get(id)?))
+    }
+
+    /// The one of this file name.
+    pub(crate) fn find(&self, file_name: &[u8]) -> Option<EntityId> {
+        let file_name = std::str::from_utf8(file_name).ok()?;
+        let name_of = |id| self.names.get(EntityId(id));
+        self.file_names.find(file_name, name_of).map(EntityId)
+    }
+}
