@@ -46,6 +46,8 @@ struct Window {
     file: u64,
     start: u64,
     bytes: Vec<u8>,
+    /// Offset and length of the last read elsewhere.
+    elsewhere: (u64, usize),
     /// Blocks elsewhere, each in the place of its number modulo [`BLOCKS`].
     blocks: Vec<Block>,
 }
@@ -98,11 +100,15 @@ impl Window {
         Ok(part_of(&block.bytes, start, offset, len))
     }
 
-    /// Returns whether `offset` is so close behind the window that reading ahead
-    /// pays.
+    /// Returns whether `offset` is so close behind the window, or behind the last
+    /// read elsewhere, that reading ahead pays.
     fn is_near(&self, offset: u64, most: usize) -> bool {
-        let end = self.start + self.bytes.len() as u64;
-        (self.start..=end + most as u64).contains(&offset)
+        let is_behind = |start: u64, len: usize| {
+            let end = start.saturating_add(len as u64);
+            (start..=end.saturating_add(most as u64)).contains(&offset)
+        };
+        let (start, len) = self.elsewhere;
+        is_behind(self.start, self.bytes.len()) || len > 0 && is_behind(start, len)
     }
 }
 
@@ -172,6 +178,7 @@ impl ReadBuffer {
                 file,
                 start: offset,
                 bytes: Vec::new(),
+                elsewhere: (0, 0),
                 blocks: Vec::new(),
             };
             let whole = file_len()?;
@@ -198,6 +205,7 @@ impl ReadBuffer {
         if window.part(offset, len).is_some() {
             return Ok(window.part(offset, len).unwrap_or_default());
         }
+        window.elsewhere = (offset, len);
         if self.keeps_blocks
             && let Some(part) = window.block_part(offset, len, &read)?
         {
@@ -252,6 +260,15 @@ mod tests {
             .map(|record| (record * 7919 % 100_000, 67))
             .collect();
         assert_eq!(asked(100_500, &records).len(), 1);
+    }
+
+    #[test]
+    fn stretches_far_from_each_other_are_read_a_window_at_a_time() {
+        let stretches = (0..100).map(|stretch| stretch * 1_000_000);
+        let records: Vec<_> = stretches
+            .flat_map(|start| (0..1000).map(move |record| (start + record * 46, 46)))
+            .collect();
+        assert!(asked(200_000_000, &records).len() <= 200);
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub struct Database {
     last_id: u32,
     pub(in crate::cbh) headers: Box<dyn Storage>,
     pub(in crate::cbh) moves: Box<dyn Storage>,
+    /// Whether `.cbg` is so long that `.cbh` cannot say every offset in it.
+    has_long_moves: bool,
     pub(in crate::cbh) annotations: Box<dyn Storage>,
     pub(in crate::cbh) extended: Option<(extended::FileHeader, Box<dyn Storage>)>,
     pub(in crate::cbh) players: EntityFile<Players>,
@@ -274,7 +276,9 @@ impl Database {
         let extended = self.extended_record(id, &mut decoded.buffer)?;
         weigh(self.stored_bytes(&record, &extended, &mut decoded.buffer)?);
         self.read_headers(id, &record, &extended, decoded)?;
-        let is_whole = self.read_moves(&record, &extended, decoded)?;
+        let offset = self.moves_offset(record.moves_offset, &extended);
+        let offset = offset.map_err(|source| self.io(FileKind::Moves, source))?;
+        let is_whole = self.read_moves(&record, offset, decoded)?;
         self.read_annotations(&record, is_whole, decoded)?;
         foreign_tags::lift(&mut decoded.game);
         Ok(())
@@ -291,9 +295,8 @@ impl Database {
         decoded.game.clear_moves();
         decoded.defects.clear();
         decoded.mark = 0;
-        let record = self.game_record(id, &mut decoded.buffer)?;
-        let extended = self.extended_record(id, &mut decoded.buffer)?;
-        self.read_moves(&record, &extended, decoded)?;
+        let (record, offset) = self.record_and_moves(id, &mut decoded.buffer)?;
+        self.read_moves(&record, offset, decoded)?;
         decoded.mark = self.mark_with_annotations(&record, decoded.mark, &mut decoded.buffer)?;
         Ok(())
     }
@@ -323,13 +326,17 @@ impl Database {
         matches!(looked, Ok(Ok(()))) && is_seen
     }
 
-    /// The record of one game, and the offset of its moves.
+    /// The record of one game, and the offset of its moves. `.cbj` is read only
+    /// where it can say another offset than `.cbh`.
     fn record_and_moves(
         &self,
         id: GameId,
         buffer: &mut ReadBuffer,
     ) -> Result<(GameRecord, u64), Error> {
         let record = self.game_record(id, buffer)?;
+        if !self.has_long_moves {
+            return Ok((record, record.moves_offset.into()));
+        }
         let extended = self.extended_record(id, buffer)?;
         let offset = self.moves_offset(record.moves_offset, &extended);
         let offset = offset.map_err(|source| self.io(FileKind::Moves, source))?;
@@ -447,7 +454,7 @@ impl Database {
     fn read_moves(
         &self,
         record: &GameRecord,
-        extended: &ExtendedRecord,
+        offset: u64,
         decoded: &mut Decoded,
     ) -> Result<bool, Error> {
         let Decoded {
@@ -457,16 +464,12 @@ impl Database {
             buffer,
             mark,
         } = decoded;
-        let io = |source| self.io(FileKind::Moves, source);
-        let offset = self
-            .moves_offset(record.moves_offset, extended)
-            .map_err(io)?;
         let decode = |blob: &[u8]| {
             *mark = marked(record.move_count.into(), blob);
             moves.decode(blob, record.move_count, game)
         };
         let read = with_blob(self.moves.as_ref(), offset, blob_size, buffer, decode);
-        let read = read.map_err(io)?;
+        let read = read.map_err(|source| self.io(FileKind::Moves, source))?;
         let is_whole = read.is_ok();
         if let Err(fault) = read {
             defects.push(defect("cbg", offset, fault));

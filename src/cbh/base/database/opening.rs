@@ -166,13 +166,17 @@ impl Database {
             None => detect_page(&players, &tournaments, annotations.as_ref())
                 .map_err(|source| files.io(FileKind::Players, source))?,
         };
+        let moves = files.required(FileKind::Moves)?;
+        let moves_length = moves.len();
+        let moves_length = moves_length.map_err(|source| files.io(FileKind::Moves, source))?;
         Ok(Database {
             page,
             is_page_given: options.code_page.is_some(),
             modified: modified.map_or(UNIX_EPOCH, |(_, modified)| modified),
             header,
             last_id,
-            moves: files.required(FileKind::Moves)?,
+            moves,
+            has_long_moves: moves_length > u32::MAX.into(),
             annotations,
             tournaments,
             annotators: files.entities(FileKind::Annotators, &mut defects)?,

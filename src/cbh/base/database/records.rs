@@ -137,3 +137,63 @@ impl Database {
         Ok(bytes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::os::unix::fs::FileExt;
+    use std::path::Path;
+
+    use super::*;
+    use crate::cbh::{Decoded, Options};
+    use crate::game::Game;
+
+    #[test]
+    fn moves_beyond_4_gib_are_where_the_cbj_says() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in fs::read_dir("fixtures/cbh/sample").unwrap() {
+            let file = file.unwrap().path();
+            fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
+        }
+        let moves_of = |game: &Game| {
+            let line = game.tree.main_line();
+            line.map(|id| game.tree.ply(id).unwrap().mv)
+                .collect::<Vec<_>>()
+        };
+        let (id, options) = (GameId(2), Options::default());
+        let path = folder.path().join("sample.cbh");
+        let database = Database::open(&path, &options).unwrap();
+        let mut whole = Decoded::default();
+        database.read_game(id, &mut whole).unwrap();
+        let stored = database.stored_game(id).unwrap();
+        let record = database
+            .game_record(id, &mut ReadBuffer::default())
+            .unwrap();
+        let offset = u64::from(record.moves_offset);
+
+        // The moves 4 GiB further, and nothing where they were.
+        let far = offset + (1 << 32);
+        let open = |path: &Path| File::options().write(true).open(path).unwrap();
+        let moves = open(&path.with_extension("cbg"));
+        moves.write_all_at(&stored.moves, far).unwrap();
+        let nothing = vec![0; stored.moves.len()];
+        moves.write_all_at(&nothing, offset).unwrap();
+        let extended = open(&path.with_extension("cbj"));
+        let at = 32 + 120 + 30;
+        extended.write_all_at(&far.to_be_bytes(), at).unwrap();
+
+        let database = Database::open(&path, &options).unwrap();
+        let mut decoded = Decoded::default();
+        let mut plies = 0;
+        assert!(database.glance(id, &mut decoded, &mut |_| {
+            plies += 1;
+            true
+        }));
+        assert_eq!(plies, whole.game.tree.main_line_len() + 1);
+        database.read_moves_only(id, &mut decoded).unwrap();
+        assert_eq!(moves_of(&decoded.game), moves_of(&whole.game));
+        assert_eq!(database.stored_game(id).unwrap(), stored);
+        database.read_game(id, &mut decoded).unwrap();
+        assert_eq!(moves_of(&decoded.game), moves_of(&whole.game));
+    }
+}
