@@ -115,11 +115,35 @@ impl Placement {
 pub struct Glimpse<'p> {
     /// The placement.
     pub placement: &'p Placement,
-    /// Whether the last move took something or moved a pawn; so it is at the
-    /// start.
-    pub is_irreversible: bool,
+    /// What the last move changed; everything at the start.
+    pub effect: MoveEffect,
     /// No more plies follow.
     pub most_left: usize,
+}
+
+/// What a move changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MoveEffect {
+    /// The squares of pieces.
+    Squares,
+    /// The square of a pawn, which never returns.
+    Pawns,
+    /// Which pieces there are.
+    Material,
+}
+
+impl MoveEffect {
+    /// What this move changes.
+    #[inline]
+    pub fn by(m: Move) -> MoveEffect {
+        if m.is_capture() || m.is_promotion() {
+            MoveEffect::Material
+        } else if m.role() == Role::Pawn {
+            MoveEffect::Pawns
+        } else {
+            MoveEffect::Squares
+        }
+    }
 }
 
 /// The index of a kind of piece in arrays by kind, pawns first.

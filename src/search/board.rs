@@ -104,9 +104,9 @@ impl Bounds {
     pub(super) fn are_past(&self, placement: &Placement, plies: usize) -> bool {
         let [_, most] = self.total;
         let mut counts = self.counts.iter().zip(placement.sides);
-        counts.any(|(least, side)| side.count() < *least)
+        (self.home & !home_pawns(placement)).any()
+            || counts.any(|(least, side)| side.count() < *least)
             || placement.occupied().count().saturating_sub(plies) > most
-            || (self.home & !home_pawns(placement)).any()
     }
 }
 

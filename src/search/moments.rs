@@ -4,7 +4,7 @@ use super::board::{Bounds, Moment};
 use super::source::Reader;
 use super::term::{Material, Squares, Wanted};
 use super::walk::{Continue, walk};
-use crate::game::{Game, Glimpse, Placement, PositionKey};
+use crate::game::{Game, Glimpse, MoveEffect, Placement, PositionKey};
 
 /// A term about moments, prepared.
 #[derive(Clone, Debug)]
@@ -58,6 +58,31 @@ impl Condition {
         }
     }
 
+    /// Returns whether the pieces allow the condition to be met since the last
+    /// move.
+    #[inline]
+    fn may_come_by(&self, shown: &Glimpse<'_>) -> bool {
+        // Other moves leave the material as it is.
+        let may_change = match self {
+            Condition::Material(_) => shown.effect == MoveEffect::Material,
+            Condition::Position { .. } | Condition::Squares(_) => true,
+        };
+        may_change && self.may_be_here(shown.placement)
+    }
+
+    /// Returns whether the last move shows that the condition cannot be met any
+    /// more.
+    #[inline]
+    fn is_past_by(&self, shown: &Glimpse<'_>) -> bool {
+        let may_change = match self {
+            Condition::Material(_) => shown.effect == MoveEffect::Material,
+            Condition::Position { .. } | Condition::Squares(_) => {
+                shown.effect > MoveEffect::Squares
+            }
+        };
+        may_change && self.is_past(shown.placement, shown.most_left)
+    }
+
     fn is_here(&self, moment: &mut Moment) -> bool {
         self.may_be_here(&moment.placement)
             && match self {
@@ -94,21 +119,16 @@ pub(super) fn glance_refutes(probes: &[Probe], number: u32, reader: &mut dyn Rea
         return false;
     }
     let is_seen = reader.glance(number, &mut |shown| {
-        let Glimpse {
-            placement,
-            is_irreversible,
-            most_left,
-        } = shown;
-        let may_be_here = |sought: &Condition| match sought {
-            // Other moves leave the material as it is.
-            Condition::Material(_) if !is_irreversible => false,
-            sought => sought.may_be_here(placement),
+        let may_be_here = |sought: &Condition| sought.may_come_by(&shown);
+        let may_match = |probe: &&Probe| probe.wanted.iter().any(may_be_here);
+        if open.iter().any(may_match) {
+            open.retain(|probe| !may_match(probe));
+        }
+        let is_past = |probe: &&Probe| {
+            let mut wanted = probe.wanted.iter();
+            wanted.all(|sought| sought.is_past_by(&shown))
         };
-        open.retain(|probe| !probe.wanted.iter().any(may_be_here));
-        // Only such moves change what can still come.
-        let is_past = |probe: &&Probe| probe.is_past(placement, most_left);
-        let is_past = is_irreversible && open.iter().any(is_past);
-        !open.is_empty() && !is_past
+        !open.is_empty() && !open.iter().any(is_past)
     });
     is_seen && !open.is_empty()
 }

@@ -9,7 +9,9 @@ use super::index::Reached;
 use super::scan::{Give, Maker, ScanEvent};
 use super::source::{Header, Reader};
 use super::walk::{Continue, walk};
-use crate::game::{Game, GameResult, Placement, PlyId, Position, PositionKey, rating_difference};
+use crate::game::{
+    Game, GameResult, MoveEffect, Placement, PlyId, Position, PositionKey, rating_difference,
+};
 
 /// Statistics of a set of games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -228,8 +230,8 @@ impl Counter {
         let mut may_be_here = false;
         let is_seen = reader.glance(number, &mut |shown| {
             may_be_here = self.may_be_target(shown.placement);
-            let is_past =
-                shown.is_irreversible && self.bounds.are_past(shown.placement, shown.most_left);
+            let is_past = shown.effect > MoveEffect::Squares
+                && self.bounds.are_past(shown.placement, shown.most_left);
             !may_be_here && !is_past
         });
         is_seen && !may_be_here

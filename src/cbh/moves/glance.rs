@@ -12,7 +12,7 @@ use super::opcode::{OPCODES, Opcode, stepped};
 use super::pieces::{PieceList, Slot};
 use super::{HEAD_BYTES, SET_UP, word};
 use crate::bytes::ByteReader;
-use crate::game::{Glimpse, Placement};
+use crate::game::{Glimpse, MoveEffect, Placement};
 
 impl MoveDecoder {
     /// Shows each placement of the main line of `blob`, which is exactly one
@@ -52,11 +52,11 @@ impl MoveDecoder {
             pieces: pieces.clone(),
             placement: self.usual_placement,
         };
-        let mut is_irreversible = true;
+        let mut effect = MoveEffect::Material;
         loop {
             let shown = Glimpse {
                 placement: &line.placement,
-                is_irreversible,
+                effect,
                 most_left: line.reader.rest().len(),
             };
             if !show(shown) {
@@ -65,7 +65,7 @@ impl MoveDecoder {
             let Some(next) = line.next_move()? else {
                 return Ok(());
             };
-            is_irreversible = next;
+            effect = next;
         }
     }
 }
@@ -90,11 +90,10 @@ impl MainLine<'_> {
         Some(self.encoding.cipher.decode(byte, self.count))
     }
 
-    /// Plays the next move; tells whether it takes something or moves a pawn.
-    /// `None` at the end of the line.
+    /// Plays the next move; tells what it changes. `None` at the end of the line.
     #[inline]
-    fn next_move(&mut self) -> Result<Option<bool>, Unclear> {
-        let is_irreversible = loop {
+    fn next_move(&mut self) -> Result<Option<MoveEffect>, Unclear> {
+        let effect = loop {
             let Some(code) = self.next() else {
                 return Ok(None);
             };
@@ -108,7 +107,7 @@ impl MainLine<'_> {
                 Opcode::CastleLong => break self.castle(CastlingSide::QueenSide)?,
                 Opcode::Null => {
                     self.placement.play(None);
-                    break false;
+                    break MoveEffect::Squares;
                 }
                 Opcode::TwoBytes => break self.two_bytes()?,
                 Opcode::Ignore | Opcode::Push => {}
@@ -117,11 +116,11 @@ impl MainLine<'_> {
             }
         };
         self.count = self.count.wrapping_add(1);
-        Ok(Some(is_irreversible))
+        Ok(Some(effect))
     }
 
     #[inline]
-    fn step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<bool, Unclear> {
+    fn step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<MoveEffect, Unclear> {
         let us = self.placement.turn;
         let from = self.pieces.square(us, slot).ok_or(Unclear)?;
         let to = stepped(from, files, ranks);
@@ -129,12 +128,12 @@ impl MainLine<'_> {
         self.placement.play(Some(m));
         self.pieces.take(us, m);
         self.pieces.relocate_slot(us, slot, to);
-        Ok(is_irreversible(m))
+        Ok(MoveEffect::by(m))
     }
 
     /// From, to and promotion in two bytes.
     #[cold]
-    fn two_bytes(&mut self) -> Result<bool, Unclear> {
+    fn two_bytes(&mut self) -> Result<MoveEffect, Unclear> {
         let (Some(high), Some(low)) = (self.next(), self.next()) else {
             return Err(Unclear);
         };
@@ -149,7 +148,7 @@ impl MainLine<'_> {
         let promotion = promotes.then(|| word::promotion(word));
         let m = self.move_of(role, from, to, promotion)?;
         self.play(m);
-        Ok(is_irreversible(m))
+        Ok(MoveEffect::by(m))
     }
 
     /// The move of a piece, which goes to no square of its own side, and takes no
@@ -186,7 +185,7 @@ impl MainLine<'_> {
     }
 
     #[cold]
-    fn castle(&mut self, side: CastlingSide) -> Result<bool, Unclear> {
+    fn castle(&mut self, side: CastlingSide) -> Result<MoveEffect, Unclear> {
         let us = self.placement.turn;
         let rank = us.fold_wb(Rank::First, Rank::Eighth);
         let from = if side.is_king_side() {
@@ -199,7 +198,7 @@ impl MainLine<'_> {
         self.ensure(us, Role::King, king)?;
         self.ensure(us, Role::Rook, rook)?;
         self.play(Move::Castle { king, rook });
-        Ok(false)
+        Ok(MoveEffect::Squares)
     }
 
     fn ensure(&self, side: Color, role: Role, on: Square) -> Result<(), Unclear> {
@@ -212,11 +211,6 @@ impl MainLine<'_> {
         self.pieces.play(self.placement.turn, m);
         self.placement.play(Some(m));
     }
-}
-
-#[inline]
-fn is_irreversible(m: Move) -> bool {
-    m.is_capture() || m.role() == Role::Pawn
 }
 
 #[cfg(test)]
