@@ -51,7 +51,7 @@ pub use self::position_index::{
 };
 pub use self::searched::Searched;
 pub use self::spellings::{Alike, Likeness, alike_names};
-pub use self::twins::{Sameness, Twins, twins};
+pub use self::twins::{AllTwins, Sameness, Twins, twins};
 pub use self::writable::{read_only_after, take};
 pub use crate::cbh::Error;
 use crate::cbh::{

@@ -7,22 +7,23 @@
 //! may well have agreed to a draw twice.
 //!
 //! First the records tell which games have the same players in the same year. Of these
-//! the beginnings are read, and only games that begin alike are compared, so that ten
-//! million games take some hundred megabytes.
+//! the beginnings are read, and only games that begin alike are compared. What is held
+//! of all games is packed, so that ten million take less than 300 MiB.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::{Hash as _, Hasher as _};
+use std::iter;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use shakmaty::Move;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed};
 
 use super::{Base, Error};
+use crate::book::export::polyglot_move;
 use crate::cbh::{Decoded, EntityKind, EntityNames, GameFacts, GameId, Summary};
-use crate::game::{Date, Game, GameResult};
-use crate::search::fold;
+use crate::game::{Date, GameResult};
+use crate::search::{GameSet, fold};
 
 /// Games of fewer half-moves are short.
 const SHORT_PLIES: usize = 20;
@@ -32,8 +33,11 @@ const SHORT_PLIES: usize = 20;
 const GAMES_AT_ONCE: usize = 1024;
 const GROUPS_AT_ONCE: usize = 64;
 
-/// Stands for the number of a game that cannot be read.
-const UNREAD: u32 = 0;
+/// Stands for the number of a game where there is none.
+const NO_GAME: u32 = 0;
+
+/// The number of a null move, which is that of no other.
+const NULL_MOVE: u16 = u16::MAX;
 
 /// Of more games that begin alike, each is compared with so many others only, and with
 /// those of the same moves.
@@ -71,6 +75,55 @@ pub struct Twins {
     pub is_plain: bool,
 }
 
+/// The games that a base has twice.
+#[derive(Debug)]
+pub struct AllTwins {
+    /// For each number of a game the one that stays, or [`NO_GAME`].
+    stays: Vec<u32>,
+    /// The games that have fewer moves than the one that stays.
+    shorter: GameSet,
+    plain: GameSet,
+}
+
+impl AllTwins {
+    fn none_of(base: &dyn Base) -> AllTwins {
+        AllTwins {
+            stays: vec![NO_GAME; base.last_id() as usize + 1],
+            shorter: GameSet::default(),
+            plain: GameSet::default(),
+        }
+    }
+
+    fn add(&mut self, twins: &Twins) {
+        let game = twins.game.0;
+        let Some(stays) = self.stays.get_mut(game as usize) else {
+            return;
+        };
+        *stays = twins.stays.0;
+        if twins.sameness == Sameness::Begin {
+            self.shorter.add(game);
+        }
+        if twins.is_plain {
+            self.plain.add(game);
+        }
+    }
+
+    /// The game that is the same as this one and stays, if there is one.
+    pub fn of(&self, game: GameId) -> Option<Twins> {
+        let stays = *self.stays.get(game.0 as usize)?;
+        (stays != NO_GAME).then(|| Twins {
+            game,
+            stays: GameId(stays),
+            sameness: if self.shorter.contains(game.0) {
+                Sameness::Begin
+            } else {
+                Sameness::Moves
+            },
+            is_plain: self.plain.contains(game.0),
+        })
+    }
+}
+
 /// Flags of a game that has more than its moves.
 const CONTENTS: u32 = GameFacts::VARIATIONS
     | GameFacts::TEXTS
@@ -83,33 +136,42 @@ const CONTENTS: u32 = GameFacts::VARIATIONS
 /// Coloured squares, sounds, pictures and the like.
 const OTHER_CONTENTS: u32 = 1 << 4 | 1 << 8 | 0b111_1111 << 16 | 1 << 24 | 1 << 28;
 
-/// Returns the games that are there twice, by their numbers; deleted ones do not count.
-/// A game that cannot be read is the same as none. `progress` is told the number of
-/// games that were looked at.
+/// Returns the games that are there twice; deleted ones do not count. A game that
+/// cannot be read is the same as none. `progress` is told the number of games that
+/// were looked at.
 ///
 /// # Errors
 ///
 /// [`Error`] if the records or names cannot be read.
-pub fn twins(base: &dyn Base, progress: &(dyn Fn(u64) + Sync)) -> Result<Vec<Twins>, Error> {
-    let names = base.entity_names(EntityKind::Player)?;
-    let players = Players::of(&names);
+pub fn twins(base: &dyn Base, progress: &(dyn Fn(u64) + Sync)) -> Result<AllTwins, Error> {
+    let players = Players::of(&*base.entity_names(EntityKind::Player)?);
     let candidates = candidates(base, &players)?;
     let read = candidates.len() as u64;
     progress(u64::from(base.last_id()).saturating_sub(read));
     let games = begin_alike(base, candidates, progress);
-    let groups = games.chunk_by(|one, other| one.0 == other.0);
-    let groups: Vec<&[Keyed]> = groups.filter(|group| group.len() > 1).collect();
-    let found = Mutex::new(Vec::new());
-    on_all_processors(groups.chunks(GROUPS_AT_ONCE), |groups, decoded| {
+    let mut groups = several_of_each(&games);
+    let parts = iter::from_fn(|| {
+        let part: Vec<&[Keyed]> = groups.by_ref().take(GROUPS_AT_ONCE).collect();
+        (!part.is_empty()).then_some(part)
+    });
+    let found = Mutex::new(AllTwins::none_of(base));
+    on_all_processors(parts, |groups, decoded| {
         let mut twins = Vec::new();
         for group in groups {
             compare(base, &players, group, decoded, &mut twins);
         }
-        lock(&found).extend(twins);
+        let mut found = lock(&found);
+        for twins in &twins {
+            found.add(twins);
+        }
     });
-    let mut twins = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    twins.sort_by_key(|twins: &Twins| twins.game);
-    Ok(twins)
+    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The groups of several games with one digest, of games in the order of digests.
+fn several_of_each(games: &[Keyed]) -> impl Iterator<Item = &[Keyed]> {
+    let groups = games.chunk_by(|one, other| one.key == other.key);
+    groups.filter(|group| group.len() > 1)
 }
 
 /// Does some work for each part of it, by as many threads as there are processors.
@@ -166,8 +228,15 @@ fn short(digest: u64) -> u32 {
     (digest >> 32) as u32
 }
 
-/// A digest of players and year, and a game, in the order of the digests.
-type Keyed = (u32, u32);
+/// A game with digests of what it may share with others, in the order of these.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Keyed {
+    /// Of players and year; once the game is read, of its start and first moves too.
+    key: u32,
+    id: u32,
+    /// Of its start and all moves; 0 before it is read.
+    line: u64,
+}
 
 fn key_of(pair: [u32; 2], year: u16) -> u32 {
     let mut hasher = Xxh3::new();
@@ -185,8 +254,7 @@ fn candidates(base: &dyn Base, players: &Players) -> Result<Vec<Keyed>, Error> {
             undated.insert(key_of(players.pair(game), 0));
         }
     })?;
-    // Packed, so that they take eight bytes each.
-    let mut keyed: Vec<u64> = Vec::new();
+    let mut games: Vec<Keyed> = Vec::with_capacity(base.last_id() as usize);
     base.for_each_summary(all, false, &mut |game| {
         if game.is_deleted {
             return;
@@ -198,62 +266,89 @@ fn candidates(base: &dyn Base, players: &Players) -> Result<Vec<Keyed>, Error> {
         } else {
             key_of(pair, game.date.year)
         };
-        keyed.push(u64::from(key) << 32 | u64::from(game.id.0));
+        let (id, line) = (game.id.0, 0);
+        games.push(Keyed { key, id, line });
     })?;
-    keyed.sort_unstable();
-    let groups = keyed.chunk_by(|one, other| one >> 32 == other >> 32);
-    let several = groups.filter(|group| group.len() > 1).flatten();
-    let mut games: Vec<Keyed> = several
-        .map(|packed| (short(*packed), short(packed << 32)))
-        .collect();
-    drop(keyed);
-    games.sort_unstable_by_key(|(_, id)| *id);
+    games.sort_unstable();
+    for group in games.chunk_by_mut(|one, other| one.key == other.key) {
+        if let [alone] = group {
+            alone.id = NO_GAME;
+        }
+    }
+    games.retain(|game| game.id != NO_GAME);
+    games.sort_unstable_by_key(|game| game.id);
     Ok(games)
 }
 
-/// Reads the beginnings of games, on all processors; returns those that begin as
-/// another one of their key, with a digest, in the order of the digests.
+/// Reads games, on all processors; returns those whose digests could be made, in the
+/// order of these.
 fn begin_alike(
     base: &dyn Base,
     mut games: Vec<Keyed>,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Vec<Keyed> {
     on_all_processors(games.chunks_mut(GAMES_AT_ONCE), |chunk, decoded| {
-        for (key, id) in &mut *chunk {
-            match begin_of(base, *id, *key, decoded) {
-                Some(digest) => *key = digest,
-                None => *id = UNREAD,
+        let mut line = Line::default();
+        for game in &mut *chunk {
+            if line.read(base, game.id, decoded) {
+                game.key = line.digest_of_beginning(game.key);
+                game.line = line.digest();
+            } else {
+                game.id = NO_GAME;
             }
         }
         progress(chunk.len() as u64);
     });
-    games.retain(|(_, id)| *id != UNREAD);
-    games.sort_unstable();
+    games.retain(|game| game.id != NO_GAME);
+    // Those of the same moves come one after the other.
+    games.sort_unstable_by_key(|game| (game.key, game.line, game.id));
     games
 }
 
-/// A digest of the key, the start and the first moves; `None` if the game cannot be
-/// read.
-fn begin_of(base: &dyn Base, id: u32, key: u32, decoded: &mut Decoded) -> Option<u32> {
-    let game = read(base, id, decoded)?;
-    let mut hasher = Xxh3::with_seed(key.into());
-    start_of(game, &mut hasher);
-    for ply in game.tree.main_line().take(SHORT_PLIES) {
-        game.tree.ply(ply).and_then(|ply| ply.mv).hash(&mut hasher);
+/// The start and the main line of a game.
+#[derive(Default)]
+struct Line {
+    /// 0 for the usual start.
+    start: u64,
+    /// Each move as a number.
+    moves: Vec<[u8; 2]>,
+}
+
+impl Line {
+    /// Reads the line of a game; false if it cannot be read.
+    fn read(&mut self, base: &dyn Base, id: u32, decoded: &mut Decoded) -> bool {
+        let read = base.read_moves_only(GameId(id), decoded);
+        if read.is_err() || !decoded.defects.is_empty() {
+            return false;
+        }
+        let game = &decoded.game;
+        self.start = 0;
+        if game.start.is_set_up {
+            let mut fen = Vec::new();
+            game.start.append_fen_to(&mut fen);
+            self.start = xxh3_64(&fen);
+        }
+        let plies = game.tree.main_line();
+        let moves = plies.map(|ply| game.tree.ply(ply).and_then(|ply| ply.mv));
+        self.moves.clear();
+        self.moves
+            .extend(moves.map(|mv| mv.map_or(NULL_MOVE, polyglot_move).to_le_bytes()));
+        true
     }
-    Some(short(hasher.finish()))
-}
 
-fn read<'d>(base: &dyn Base, id: u32, decoded: &'d mut Decoded) -> Option<&'d Game> {
-    base.read_moves_only(GameId(id), decoded).ok()?;
-    decoded.defects.is_empty().then_some(&decoded.game)
-}
+    fn digest_of_beginning(&self, key: u32) -> u32 {
+        let moves = self.moves.get(..SHORT_PLIES).unwrap_or(&self.moves);
+        let seed = self.start ^ u64::from(key);
+        short(xxh3_64_with_seed(moves.as_flattened(), seed))
+    }
 
-fn start_of(game: &Game, hasher: &mut Xxh3) {
-    if game.start.is_set_up {
-        let mut fen = Vec::new();
-        game.start.append_fen_to(&mut fen);
-        fen.hash(hasher);
+    fn digest(&self) -> u64 {
+        xxh3_64_with_seed(self.moves.as_flattened(), self.start)
+    }
+
+    /// Whether this line begins another one, or is the same.
+    fn begins(&self, other: &Line) -> bool {
+        self.start == other.start && other.moves.starts_with(&self.moves)
     }
 }
 
@@ -261,62 +356,76 @@ fn start_of(game: &Game, hasher: &mut Xxh3) {
 struct Candidate {
     summary: Summary,
     pair: [u32; 2],
-    start: u64,
-    moves: Vec<Option<Move>>,
+    /// Which of the lines it has.
+    line: usize,
 }
 
 impl Candidate {
-    fn read(
-        base: &dyn Base,
-        players: &Players,
-        id: u32,
-        decoded: &mut Decoded,
-    ) -> Option<Candidate> {
-        let summary = base.summary(GameId(id)).ok()?;
-        let game = read(base, id, decoded)?;
-        let mut hasher = Xxh3::new();
-        start_of(game, &mut hasher);
-        let plies = game.tree.main_line();
-        Some(Candidate {
-            pair: players.pair(&summary),
-            start: hasher.finish(),
-            moves: plies
-                .map(|ply| game.tree.ply(ply).and_then(|ply| ply.mv))
-                .collect(),
-            summary,
-        })
-    }
-
     fn contents(&self) -> u32 {
         let flags = self.summary.flags.unwrap_or(CONTENTS);
         (flags & CONTENTS).count_ones()
     }
+}
 
-    /// Games that say more come first.
-    fn rank(&self) -> impl Ord + use<> {
-        let (moves, contents) = (self.moves.len(), self.contents());
-        (Reverse(moves), Reverse(contents), self.summary.id)
+/// Games that begin alike.
+struct Group {
+    games: Vec<Candidate>,
+    lines: Vec<Line>,
+}
+
+impl Group {
+    /// Reads the records of games, and of those with the same moves the moves of the
+    /// first.
+    fn read(base: &dyn Base, players: &Players, games: &[Keyed], decoded: &mut Decoded) -> Group {
+        let (mut group, mut lines) = (Vec::with_capacity(games.len()), Vec::new());
+        for of_line in games.chunk_by(|one, other| one.line == other.line) {
+            let mut line = Line::default();
+            let mut ids = of_line.iter().map(|game| game.id);
+            if !ids.clone().any(|id| line.read(base, id, decoded)) {
+                continue;
+            }
+            let number = lines.len();
+            lines.push(line);
+            ids.try_for_each(|id| {
+                base.for_each_summary(id..id + 1, false, &mut |summary| {
+                    group.push(Candidate {
+                        pair: players.pair(summary),
+                        summary: *summary,
+                        line: number,
+                    });
+                })
+            })
+            .unwrap_or_default();
+        }
+        Group {
+            games: group,
+            lines,
+        }
     }
 
-    fn digest(&self) -> u64 {
-        let mut hasher = Xxh3::with_seed(self.start);
-        self.moves.hash(&mut hasher);
-        hasher.finish()
+    /// Games that say more come first.
+    fn sort(&mut self) {
+        let Group { games, lines } = self;
+        let moves = |game: &Candidate| lines.get(game.line).map(|line| line.moves.len());
+        games.sort_by_key(|game| {
+            let (moves, contents) = (moves(game), game.contents());
+            (Reverse(moves), Reverse(contents), game.summary.id)
+        });
     }
 
     /// In what a game is the same as another one that says more.
-    fn sameness(&self, other: &Candidate) -> Option<Sameness> {
-        let (one, two) = (&self.summary, &other.summary);
-        let is_of_one = self.pair == other.pair
-            && self.start == other.start
+    fn sameness(&self, game: &Candidate, other: &Candidate) -> Option<Sameness> {
+        let (one, two) = (&game.summary, &other.summary);
+        let (line, other_line) = (self.lines.get(game.line)?, self.lines.get(other.line)?);
+        let is_same = game.line == other.line;
+        let is_of_one = game.pair == other.pair
             && are_one_date(one.date, two.date)
             && are_one_result(one.result, two.result)
-            && other.moves.starts_with(&self.moves);
+            && (is_same || line.begins(other_line));
         if !is_of_one {
             return None;
         }
-        let is_same = self.moves.len() == other.moves.len();
-        if self.moves.len() < SHORT_PLIES {
+        if line.moves.len() < SHORT_PLIES {
             let round = |game: &Summary| (game.tournament, game.round, game.subround);
             return (is_same && round(one) == round(two)).then_some(Sameness::Moves);
         }
@@ -346,24 +455,25 @@ fn are_one_result(one: Option<GameResult>, other: Option<GameResult>) -> bool {
 fn compare(
     base: &dyn Base,
     players: &Players,
-    group: &[Keyed],
+    games: &[Keyed],
     decoded: &mut Decoded,
     twins: &mut Vec<Twins>,
 ) {
-    for part in group.chunks(MOST_COMPARED * MOST_COMPARED) {
-        let read = |(_, id): &Keyed| Candidate::read(base, players, *id, decoded);
-        let mut games: Vec<Candidate> = part.iter().filter_map(read).collect();
-        games.sort_by_key(Candidate::rank);
-        // By their moves, and the last ones that stay.
-        let mut of_moves: HashMap<u64, Vec<usize>> = HashMap::new();
+    for part in games.chunks(MOST_COMPARED * MOST_COMPARED) {
+        let mut group = Group::read(base, players, part, decoded);
+        group.sort();
+        // Of each line, and of all, the last ones that stay.
+        let mut of_lines = vec![Vec::new(); group.lines.len()];
         let mut stay: Vec<usize> = Vec::new();
-        for (at, game) in games.iter().enumerate() {
-            let alike = of_moves.entry(game.digest()).or_default();
+        for (at, game) in group.games.iter().enumerate() {
+            let Some(alike) = of_lines.get_mut(game.line) else {
+                continue;
+            };
             let before = alike.iter().rev().take(MOST_COMPARED);
             let before = before.chain(stay.iter().rev().take(MOST_COMPARED));
             let found = before.filter_map(|other| {
-                let other = games.get(*other)?;
-                Some((game.sameness(other)?, other.summary.id))
+                let other = group.games.get(*other)?;
+                Some((group.sameness(game, other)?, other.summary.id))
             });
             // Of several the one that is most the same, and there longest.
             if let Some((sameness, stays)) = found.min() {

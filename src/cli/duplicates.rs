@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::reviewed::{self, Lines};
 use super::{Failure, change, progress};
-use crate::base::{Base, Sameness, Twins, twins};
-use crate::cbh::{EntityKind, EntityNames, GameId, Summary};
+use crate::base::{AllTwins, Base, Sameness, Twins, twins};
+use crate::cbh::{EntityId, EntityKind, EntityNames, GameId, Summary};
 use crate::search::GameSet;
 
 /// The columns of the list.
@@ -16,6 +16,12 @@ const COLUMNS: &str = "action\tgame\tstays\twhy\twhite\tblack\tdate\tresult\teve
 
 /// Value of the first column: mark this game as deleted.
 const DELETE: &str = "delete";
+
+/// So many games are read and written at once.
+const GAMES_AT_ONCE: u32 = 1 << 16;
+
+/// An event that no game has.
+const NO_EVENT: EntityId = EntityId(u32::MAX);
 
 /// The arguments of `cbfs duplicates`.
 #[derive(Debug, clap::Args)]
@@ -43,21 +49,48 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let found = twins(base, &|games| bar.inc(games));
     bar.finish_and_clear();
     let found = found.map_err(about)?;
-    let names = Names::of(base).map_err(about)?;
+    print_list(base, &found, about)
+}
+
+/// Prints the list, in the order of the games, whose records are read in their order
+/// too.
+fn print_list(
+    base: &dyn Base,
+    found: &AllTwins,
+    about: impl Fn(crate::cbh::Error) -> Failure,
+) -> Result<(), Failure> {
+    let names = Names::of(base).map_err(&about)?;
+    let events = events_of(base).map_err(&about)?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut line = format!("{COLUMNS}\n");
-    for twins in &found {
-        let written = out.write_all(line.as_bytes());
+    let mut lines = format!("{COLUMNS}\n");
+    let end = base.last_id().saturating_add(1);
+    for first in (1..end).step_by(GAMES_AT_ONCE as usize) {
+        let ids = first..end.min(first.saturating_add(GAMES_AT_ONCE));
+        let told = base.for_each_summary(ids, false, &mut |game| {
+            if let Some(twins) = found.of(game.id) {
+                let event = events.get(twins.stays.0 as usize).copied();
+                names.append_line(&twins, game, event.unwrap_or(NO_EVENT), &mut lines);
+            }
+        });
+        told.map_err(&about)?;
+        let written = out.write_all(lines.as_bytes());
         written.map_err(|error| Failure::output(&error))?;
-        line.clear();
-        let games = (base.summary(twins.game), base.summary(twins.stays));
-        let (Ok(game), Ok(stays)) = games else {
-            continue;
-        };
-        names.write_line(twins, &game, &stays, &mut line);
+        lines.clear();
     }
-    let written = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
     written.map_err(|error| Failure::output(&error))
+}
+
+/// The event of each game, by its number.
+fn events_of(base: &dyn Base) -> Result<Vec<EntityId>, crate::cbh::Error> {
+    let end = base.last_id().saturating_add(1);
+    let mut events = vec![NO_EVENT; end as usize];
+    base.for_each_summary(1..end, false, &mut |game| {
+        if let Some(event) = events.get_mut(game.id.0 as usize) {
+            *event = game.tournament;
+        }
+    })?;
+    Ok(events)
 }
 
 /// The names that a list shows.
@@ -79,11 +112,12 @@ impl Names {
         [game.white, game.black].map(|id| field(self.players.get(id).unwrap_or_default()))
     }
 
-    fn event(&self, game: &Summary) -> String {
-        field(self.events.title(game.tournament).unwrap_or_default())
+    fn event(&self, id: EntityId) -> String {
+        field(self.events.title(id).unwrap_or_default())
     }
 
-    fn write_line(&self, twins: &Twins, game: &Summary, stays: &Summary, line: &mut String) {
+    /// Appends the line for two games, of which the one that stays is of an event.
+    fn append_line(&self, twins: &Twins, game: &Summary, event: EntityId, lines: &mut String) {
         // What has remarks, or is shorter, is not deleted without a look.
         let action = if twins.is_plain && twins.sameness == Sameness::Moves {
             DELETE
@@ -94,15 +128,15 @@ impl Names {
         game.date.append_to(&mut date);
         let [white, black] = self.players(game);
         let _ = writeln!(
-            line,
+            lines,
             "{action}\t{}\t{}\t{}\t{white}\t{black}\t{}\t{}\t{}\t{}",
             game.id.0,
-            stays.id.0,
+            twins.stays.0,
             twins.sameness.words(),
             String::from_utf8_lossy(&date),
             game.result.unwrap_or_default().pgn(),
-            self.event(game),
-            self.event(stays),
+            self.event(game.tournament),
+            self.event(event),
         );
     }
 }
