@@ -43,7 +43,7 @@ pub use self::headers::{
     HeadersTsv, Names as HeaderNames, Row as HeaderRow, append_names as append_header_names,
 };
 pub(crate) use self::kept_index::KeptIndex;
-pub use self::merges::{Merged, MergedPair, Merges};
+pub use self::merges::{ALL_GAMES, Merged, MergedPair, Merges};
 pub use self::opener::Writer;
 pub(crate) use self::opener::{Opened, Opener};
 pub use self::position_index::{

@@ -9,9 +9,11 @@
 //!
 //! Fields are separated by tabs. Each `game` names the pair whose first it named.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::ops::Range;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +27,9 @@ const HEAD: &str = "cbfs merge 1";
 
 /// More merges of a base are not kept: the oldest goes.
 const MOST_KEPT: usize = 100;
+
+/// All numbers of games.
+pub const ALL_GAMES: Range<u32> = 0..u32::MAX;
 
 /// A larger file is none of ours.
 const MOST_BYTES: u64 = 1 << 30;
@@ -46,63 +51,108 @@ pub struct Merged {
     /// Pairs of the entity that was removed and the one that stays.
     pub pairs: Vec<MergedPair>,
     /// The game, the side, the pair.
-    pub mentions: Vec<(GameId, Option<Color>, usize)>,
+    pub mentions: Vec<(GameId, Option<Color>, u32)>,
 }
 
 impl Merged {
-    /// Plans the merge of pairs, each the one that goes and the one that stays,
-    /// which must not go itself.
+    /// Notes what the merge of pairs changes, each the one that goes and the one that
+    /// stays, which must not go itself. Nothing is changed yet.
     ///
     /// # Errors
     ///
     /// [`SaveError`], also if no entity has such an id.
-    pub fn plan(
+    pub fn of(
         saver: &mut Saver<'_>,
         kind: EntityKind,
         pairs: &[(EntityId, EntityId)],
     ) -> Result<Merged, SaveError> {
         let mut kept = Vec::new();
-        for (from, into) in pairs {
+        let mut numbers = HashMap::new();
+        for ((from, into), number) in pairs.iter().zip(0_u32..) {
             kept.push(MergedPair {
                 from: saver.entity_data(kind, *from)?,
                 into: saver.entity_data(kind, *into)?,
                 name: saver.entity_name(kind, *from)?,
             });
+            numbers.insert(*from, number);
         }
-        let pair_of = |id: EntityId| pairs.iter().position(|(from, _)| *from == id);
-        let into_of = |id| pairs.get(pair_of(id)?).map(|(_, into)| *into);
-        let changed = saver.mention_others(kind, &mut |mention| into_of(mention.entity))?;
-        let mentions = changed.into_iter().filter_map(|mention| {
+        let mut mentions = Vec::new();
+        saver.mention_others(kind, ALL_GAMES, &mut |mention| {
             let Mention { game, side, entity } = mention;
-            Some((game, side, pair_of(entity)?))
-        });
+            mentions.extend(numbers.get(&entity).map(|pair| (game, side, *pair)));
+            None
+        })?;
         Ok(Merged {
             kind,
-            mentions: mentions.collect(),
             pairs: kept,
+            mentions,
         })
     }
 
-    /// How many games it changed.
-    pub fn games(&self) -> usize {
-        self.mentions
-            .chunk_by(|(one, ..), (next, ..)| one == next)
-            .count()
-    }
-
-    /// Plans to take it back. Returns how many mentions that concerns: those that
-    /// are still as the merge made them.
+    /// Plans it for the games with these numbers; `pairs` are those that it was made
+    /// of.
     ///
     /// # Errors
     ///
     /// [`SaveError`].
-    pub fn take_back(&self, saver: &mut Saver<'_>) -> Result<usize, SaveError> {
-        let mut into = Vec::new();
-        for pair in &self.pairs {
-            into.push(saver.find_entity_data(self.kind, &pair.into)?);
-        }
+    pub fn plan(
+        &self,
+        saver: &mut Saver<'_>,
+        pairs: &[(EntityId, EntityId)],
+        games: Range<u32>,
+    ) -> Result<(), SaveError> {
+        let from: Vec<_> = pairs.iter().map(|(from, _)| Some(*from)).collect();
+        let into = |pair: usize| pairs.get(pair).map(|(_, into)| *into);
+        self.find(saver, games, &from, &mut |pair| into(pair))?;
+        Ok(())
+    }
+
+    /// How many of the games with these numbers it changes.
+    pub fn count_games(&self, numbers: &Range<u32>) -> usize {
+        let games = self
+            .mentions
+            .chunk_by(|(one, ..), (next, ..)| one == next)
+            .filter_map(|of_game| of_game.first());
+        games.filter(|(game, ..)| numbers.contains(&game.0)).count()
+    }
+
+    /// Ranges of the numbers of its games, of about so many mentions each.
+    pub fn parts(&self, at_once: usize) -> impl Iterator<Item = Range<u32>> + '_ {
+        let mut start = 0;
+        self.mentions.chunks(at_once).filter_map(move |some| {
+            let end = some.last()?.0.0.saturating_add(1);
+            // Both sides of a game are changed together.
+            let part = start..end;
+            start = end;
+            (!part.is_empty()).then_some(part)
+        })
+    }
+
+    /// How many of its mentions are still as it made them.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`].
+    pub fn count_left(&self, saver: &mut Saver<'_>) -> Result<usize, SaveError> {
+        let into = self.ids_that_stay(saver)?;
+        let mut left = 0;
+        self.find(saver, ALL_GAMES, &into, &mut |_| {
+            left += 1;
+            None
+        })?;
+        Ok(left)
+    }
+
+    /// Plans to take it back in the games with these numbers, where the mentions are
+    /// still as it made them.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`].
+    pub fn take_back(&self, saver: &mut Saver<'_>, games: Range<u32>) -> Result<(), SaveError> {
+        let into = self.ids_that_stay(saver)?;
         let mut is_left = vec![false; into.len()];
-        self.find(saver, &into, &mut |pair| {
+        self.find(saver, games.clone(), &into, &mut |pair| {
             if let Some(is_left) = is_left.get_mut(pair) {
                 *is_left = true;
             }
@@ -117,21 +167,32 @@ impl Merged {
                 None
             });
         }
-        let changed = self.find(saver, &into, &mut |pair| *from.get(pair)?)?;
-        Ok(changed.len())
+        self.find(saver, games, &into, &mut |pair| *from.get(pair)?)?;
+        Ok(())
     }
 
-    /// Goes through the mentions that are still as the merge made them; `other`
-    /// says for each, by its pair, what is to be named there.
+    fn ids_that_stay(&self, saver: &mut Saver<'_>) -> Result<Vec<Option<EntityId>>, SaveError> {
+        let pairs = self.pairs.iter();
+        pairs
+            .map(|pair| saver.find_entity_data(self.kind, &pair.into))
+            .collect()
+    }
+
+    /// Goes through the mentions in games with these numbers that name what `named`
+    /// has for their pairs; `other` says for each, by its pair, what is to be named
+    /// there.
     fn find(
         &self,
         saver: &mut Saver<'_>,
-        into: &[Option<EntityId>],
+        games: Range<u32>,
+        named: &[Option<EntityId>],
         other: &mut dyn FnMut(usize) -> Option<EntityId>,
     ) -> Result<Vec<Mention>, SaveError> {
         // They come in the order of the games, as they were noted.
-        let mut rest = self.mentions.as_slice();
-        saver.mention_others(self.kind, &mut |mention| {
+        let before = |(game, ..): &(GameId, _, _)| game.0 < games.start;
+        let first = self.mentions.partition_point(before);
+        let mut rest = self.mentions.get(first..).unwrap_or_default();
+        saver.mention_others(self.kind, games, &mut |mention| {
             while let [(game, ..), others @ ..] = rest
                 && *game < mention.game
             {
@@ -139,68 +200,83 @@ impl Merged {
             }
             let mut of_game = rest.iter().take_while(|(game, ..)| *game == mention.game);
             let (.., pair) = of_game.find(|(_, side, _)| *side == mention.side)?;
-            let is_as_made = *into.get(*pair)? == Some(mention.entity);
-            is_as_made.then(|| other(*pair)).flatten()
+            let pair = *pair as usize;
+            let is_named = *named.get(pair)? == Some(mention.entity);
+            is_named.then(|| other(pair)).flatten()
         })
     }
 
-    fn write(&self) -> String {
-        let mut text = format!("{HEAD}\t{}\n", word_of(self.kind));
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{HEAD}\t{}", word_of(self.kind))?;
         for (number, MergedPair { from, into, name }) in self.pairs.iter().enumerate() {
             let name = name.replace(['\t', '\n', '\r'], " ");
-            let _ = writeln!(text, "pair\t{number}\t{}\t{}\t{name}", hex(from), hex(into));
+            writeln!(out, "pair\t{number}\t{}\t{}\t{name}", hex(from), hex(into))?;
         }
         for (game, side, pair) in &self.mentions {
             let side = side.map_or("-", |side| side.fold_wb("white", "black"));
-            let _ = writeln!(text, "game\t{}\t{side}\t{pair}", game.0);
+            writeln!(out, "game\t{}\t{side}\t{pair}", game.0)?;
         }
-        text
+        Ok(())
     }
 
-    fn read(text: &str) -> Option<Merged> {
-        let mut lines = text
-            .lines()
-            .map(|line| line.split('\t').collect::<Vec<_>>());
-        let head = lines.next()?;
-        let [HEAD, kind] = head.as_slice() else {
+    fn read(text: impl BufRead) -> io::Result<Merged> {
+        let mut merged: Option<Merged> = None;
+        for line in text.lines() {
+            let line = line?;
+            let fields: Vec<_> = line.split('\t').collect();
+            let read = match &mut merged {
+                None => Merged::begin(&fields).map(|begun| merged = Some(begun)),
+                Some(merged) => merged.add(&fields),
+            };
+            read.ok_or_else(no_record)?;
+        }
+        merged.ok_or_else(no_record)
+    }
+
+    /// The merge that the first line begins.
+    fn begin(fields: &[&str]) -> Option<Merged> {
+        let [HEAD, kind] = fields else {
             return None;
         };
-        let mut merged = Merged {
-            kind: EntityKind::ALL
-                .into_iter()
-                .find(|it| word_of(*it) == *kind)?,
+        let mut kinds = EntityKind::ALL.into_iter();
+        Some(Merged {
+            kind: kinds.find(|it| word_of(*it) == *kind)?,
             pairs: Vec::new(),
             mentions: Vec::new(),
-        };
-        for line in lines {
-            match line.as_slice() {
-                ["pair", number, from, into, name] => {
-                    if number.parse() != Ok(merged.pairs.len()) {
-                        return None;
-                    }
-                    merged.pairs.push(MergedPair {
-                        from: bytes(from)?,
-                        into: bytes(into)?,
-                        name: (*name).to_owned(),
-                    });
-                }
-                ["game", game, side, pair] => {
-                    let side = match *side {
-                        "white" => Some(Color::White),
-                        "black" => Some(Color::Black),
-                        "-" => None,
-                        _ => return None,
-                    };
-                    let pair = pair.parse().ok().filter(|it| *it < merged.pairs.len())?;
-                    merged
-                        .mentions
-                        .push((GameId(game.parse().ok()?), side, pair));
-                }
-                _ => return None,
-            }
-        }
-        Some(merged)
+        })
     }
+
+    /// Adds what a line says.
+    fn add(&mut self, fields: &[&str]) -> Option<()> {
+        match fields {
+            ["pair", number, from, into, name] => {
+                let is_next = number.parse() == Ok(self.pairs.len());
+                let pair = MergedPair {
+                    from: bytes(from)?,
+                    into: bytes(into)?,
+                    name: (*name).to_owned(),
+                };
+                is_next.then(|| self.pairs.push(pair))
+            }
+            ["game", game, side, pair] => {
+                let side = match *side {
+                    "white" => Some(Color::White),
+                    "black" => Some(Color::Black),
+                    "-" => None,
+                    _ => return None,
+                };
+                let pair: u32 = pair.parse().ok()?;
+                let mention = (GameId(game.parse().ok()?), side, pair);
+                let is_known = (pair as usize) < self.pairs.len();
+                is_known.then(|| self.mentions.push(mention))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn no_record() -> io::Error {
+    io::Error::other("this is no record of a merge")
 }
 
 fn about(path: &Path, error: &io::Error) -> io::Error {
@@ -274,7 +350,7 @@ impl Merges {
         let all = self.all();
         let next = all.last().map_or(1, |(number, _)| number.saturating_add(1));
         let path = self.folder.join(format!("{next}.txt"));
-        let kept = self.write(&path, merged.write().as_bytes());
+        let kept = self.write(&path, merged);
         kept.map_err(|error| about(&path, &error))?;
         for (_, old) in all.iter().take((all.len() + 1).saturating_sub(MOST_KEPT)) {
             // One too many is no reason not to merge.
@@ -283,18 +359,21 @@ impl Merges {
         Ok(path)
     }
 
-    fn write(&self, path: &Path, text: &[u8]) -> io::Result<()> {
+    fn write(&self, path: &Path, merged: &Merged) -> io::Result<()> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(&self.folder)?;
         let mut options = OpenOptions::new();
-        let mut file = options
+        let file = options
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(path)?;
-        let written = file.write_all(text).and_then(|()| file.sync_all());
+        let mut text = BufWriter::new(&file);
+        let written = merged.write(&mut text).and_then(|()| text.flush());
+        drop(text);
+        let written = written.and_then(|()| file.sync_all());
         if written.is_err() {
             let _ = fs::remove_file(path);
         }
@@ -311,10 +390,11 @@ impl Merges {
             return Ok(None);
         };
         let read = || {
-            let bytes = fs::metadata(&path)?.len();
-            let text = (bytes <= MOST_BYTES).then(|| fs::read_to_string(&path));
-            let merged = text.transpose()?.as_deref().and_then(Merged::read);
-            merged.ok_or_else(|| io::Error::other("this is no record of a merge"))
+            let file = File::open(&path)?;
+            if file.metadata()?.len() > MOST_BYTES {
+                return Err(no_record());
+            }
+            Merged::read(BufReader::new(file))
         };
         let merged = read().map_err(|error| about(&path, &error))?;
         Ok(Some((path, merged)))
@@ -336,8 +416,13 @@ mod tests {
             }],
             mentions: vec![(GameId(7), Some(Color::Black), 0), (GameId(9), None, 0)],
         };
-        let again = Merged::read(&merged.write()).unwrap();
-        assert_eq!(again.write(), merged.write());
+        let written = |merged: &Merged| {
+            let mut text = Vec::new();
+            merged.write(&mut text).unwrap();
+            text
+        };
+        let again = Merged::read(written(&merged).as_slice()).unwrap();
+        assert_eq!(written(&again), written(&merged));
         assert_eq!(again.mentions, merged.mentions);
         assert_eq!(again.pairs[0].from, merged.pairs[0].from);
     }
@@ -353,7 +438,7 @@ mod tests {
             "cbfs merge 1\tplayers\npair\t0\t0\t\tx\n",
             "cbfs merge 1\tplayers\npair\t0\t\u{e9}\t\tx\n",
         ] {
-            assert!(Merged::read(text).is_none(), "{text:?}");
+            assert!(Merged::read(text.as_bytes()).is_err(), "{text:?}");
         }
     }
 }

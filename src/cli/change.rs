@@ -7,12 +7,15 @@ use std::time::SystemTime;
 use indicatif::ProgressBar;
 
 use super::{Failure, print, progress};
-use crate::cbh::{ChangeError, CodePage, GameId, OpenBase, Options, Plan, SaveError, Saver};
+use crate::cbh::{ChangeError, CodePage, GameId, OpenBase, Options, SaveError, Saver};
 use crate::search::GameSet;
 
-/// So many games are marked in one transaction: what it takes of memory and of the
+/// So many games are changed in one transaction: what it takes of memory and of the
 /// journal depends on that, not on the base.
-const MOST_AT_ONCE: usize = 1 << 18;
+pub(super) const MOST_AT_ONCE: usize = 1 << 18;
+
+/// What to do after a change that can go on.
+pub(super) const SAME_AGAIN: &str = "the same command does the rest";
 
 /// Whether and how a change is asked about.
 #[derive(Clone, Debug, clap::Args)]
@@ -76,26 +79,33 @@ pub(super) fn open(
     OpenBase::to_change(path, &Options { code_page }, label).map_err(|error| failed(path, error))
 }
 
-/// Plans what `tell` says. Nothing is written.
-pub(super) fn plan<T>(
+/// Looks at a base as a change of it would. Nothing is written.
+pub(super) fn look<T>(
     (base, path): (&OpenBase, &Path),
     tell: impl FnOnce(&mut Saver<'_>) -> Result<T, SaveError>,
-) -> Result<(Plan, T), Failure> {
+) -> Result<T, Failure> {
     let mut saver = Saver::new(&base.database, SystemTime::now());
-    let told = tell(&mut saver).and_then(|told| Ok((saver.finish()?, told)));
-    told.map_err(|error| failed(path, error.into()))
+    tell(&mut saver).map_err(|error| failed(path, error.into()))
 }
 
-/// Saves a plan, in one transaction that is on the disk afterwards.
-pub(super) fn save(base: OpenBase, path: &Path, plan: Option<&Plan>) -> Result<(), Failure> {
+/// Saves what `tell` plans, in one transaction that is on the disk afterwards.
+pub(super) fn save(
+    (base, path): (&OpenBase, &Path),
+    tell: impl FnOnce(&mut Saver<'_>) -> Result<(), SaveError>,
+) -> Result<(), Failure> {
+    let mut saver = Saver::new(&base.database, SystemTime::now());
+    let planned = tell(&mut saver).and_then(|()| saver.finish());
+    let plan = planned.map_err(|error| failed(path, error.into()))?;
+    let saved = base.store.commit(&plan.transaction);
+    let saved = saved.and_then(|_| base.store.sync());
+    saved.map_err(|error| failed(path, error.into()))
+}
+
+/// Lets go of a base, whose saves are in its files afterwards.
+pub(super) fn close(base: OpenBase, path: &Path) -> Result<(), Failure> {
     let OpenBase { database, store } = base;
     drop(database);
-    let saved = plan.map_or(Ok(false), |plan| store.commit(&plan.transaction));
-    let closed = store.close();
-    saved
-        .and(closed.map(|()| false))
-        .map_err(|error| failed(path, error.into()))?;
-    Ok(())
+    store.close().map_err(|error| failed(path, error.into()))
 }
 
 /// Marks games as deleted, or takes that back, once the user agrees.
@@ -121,7 +131,7 @@ pub(super) fn mark(
         bar.finish_and_clear();
         marked.map(|()| Some(count))
     });
-    let closed = save(base, path, None);
+    let closed = close(base, path);
     let Some(count) = marked.and_then(|count| closed.map(|()| count))? else {
         return Ok(());
     };
@@ -148,16 +158,11 @@ fn mark_each(
     let mut done = 0;
     while rest.peek().is_some() {
         let now: Vec<GameId> = rest.by_ref().take(at_once).collect();
-        let planned = plan((base, path), |saver| {
+        let saved = save((base, path), |saver| {
             let mut now = now.iter();
             now.try_for_each(|id| saver.set_deleted(*id, !restores))
         });
-        let saved = planned.and_then(|(plan, ())| {
-            let saved = base.store.commit(&plan.transaction);
-            let saved = saved.and_then(|_| base.store.sync());
-            saved.map_err(|error| failed(path, error.into()))
-        });
-        saved.map_err(|failure| failure.after(done, games.count() as usize))?;
+        saved.map_err(|failure| failure.after(done, games.count() as usize, SAME_AGAIN))?;
         done += now.len();
         bar.inc(now.len() as u64);
     }
@@ -165,14 +170,15 @@ fn mark_each(
 }
 
 impl Failure {
-    /// The failure after some of all games are saved.
-    fn after(self, done: usize, all: usize) -> Failure {
+    /// The failure after some of all games are saved, and what to do then.
+    pub(super) fn after(self, done: usize, all: usize, advice: &str) -> Failure {
         let Some(message) = self.message.as_deref().filter(|_| done > 0) else {
             return self;
         };
-        let rest = format!("{done} of {all} games are done, the same command does the rest");
         Failure {
-            message: Some(format!("{message}; {rest}")),
+            message: Some(format!(
+                "{message}; {done} of {all} games are done, {advice}"
+            )),
             ..self
         }
     }
@@ -194,11 +200,12 @@ pub(super) fn count_of(count: usize, one: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use std::path::PathBuf;
 
-    #[test]
-    fn games_are_marked_some_at_once_and_a_failure_says_how_many_are() {
+    /// A copy of the sample base, and the folder that it is in.
+    pub(in crate::cli) fn copy_of_sample() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cbh/sample");
         for file in std::fs::read_dir(sample).unwrap() {
@@ -208,6 +215,12 @@ mod tests {
             }
         }
         let path = folder.path().join("sample.cbh");
+        (folder, path)
+    }
+
+    #[test]
+    fn games_are_marked_some_at_once_and_a_failure_says_how_many_are() {
+        let (_folder, path) = copy_of_sample();
         let base = open(&path, None, "a test").unwrap();
         let deleted = |base: &OpenBase| -> GameSet {
             let mut deleted = GameSet::default();

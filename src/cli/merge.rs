@@ -3,19 +3,24 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::change::{self, Consent, count_of};
+use super::change::{self, Consent, MOST_AT_ONCE, SAME_AGAIN, count_of};
 use super::options::parse_code_page;
 use super::{Failure, places, print};
-use crate::base::{Merged, Merges};
-use crate::cbh::{CodePage, EntityId, EntityKind, EntityNames, OpenBase, Plan};
+use crate::base::{ALL_GAMES, Merged, Merges};
+use crate::cbh::{CodePage, EntityId, EntityKind, EntityNames, OpenBase, SaveError, Saver};
 use crate::search;
 
-/// Maximum number of similar names that are suggested for an unknown name.
-const MOST_ALIKE: usize = 5;
+/// Maximum number of names that a message shows: similar ones for an unknown name,
+/// those of a merge.
+const MOST_SHOWN: usize = 5;
+
+/// What to do after a merge that is done in part.
+const UNDO: &str = "`cbfs merge --undo` takes them back";
 
 /// The arguments of `cbfs merge`.
 #[derive(Debug, clap::Args)]
@@ -71,74 +76,38 @@ impl Kind {
 
 /// Merges, or takes a merge back.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
-    let base = change::open(&args.base, args.codepage, "cbfs merge")?;
+    let mut base = change::open(&args.base, args.codepage, "cbfs merge")?;
     let done = match (args.kind, &args.from, &args.into) {
         (Some(kind), Some(from), Some(into)) => {
             let pair = (from.as_str(), into.as_str());
-            merge(args, &base, kind.entities(), pair, quiet)
+            merge(args, &mut base, kind.entities(), pair, quiet)
         }
-        _ => take_back(args, &base, quiet),
+        _ => take_back(args, &mut base, quiet),
     };
     finish(done, base, &args.base, quiet)
 }
 
-/// Saves what was planned, and says so.
+/// Lets go of a base, and says what was done.
 pub(super) fn finish(
-    planned: Result<(Option<Plan>, Ending), Failure>,
+    done: Result<Option<String>, Failure>,
     base: OpenBase,
     path: &Path,
     quiet: bool,
 ) -> Result<(), Failure> {
-    let (plan, ending) = match planned {
-        Ok(planned) => planned,
-        Err(failure) => {
-            change::save(base, path, None)?;
-            return Err(failure);
-        }
-    };
-    let saved = change::save(base, path, plan.as_ref());
-    ending.end(saved, quiet)
-}
-
-/// Work on the record of a merge that is left after the base is saved.
-pub(super) enum Ending {
-    Nothing,
-    /// Of a merge: the record of it, and what to say.
-    Merged(PathBuf, String),
-    /// Of a merge that is taken back.
-    TakenBack(PathBuf, String),
-}
-
-impl Ending {
-    fn end(self, saved: Result<(), Failure>, quiet: bool) -> Result<(), Failure> {
-        let said = match (self, &saved) {
-            (Ending::Merged(record, _), Err(_)) => {
-                // A merge that was not saved is none to take back.
-                let _ = fs::remove_file(record);
-                return saved;
-            }
-            (Ending::TakenBack(..), Err(_)) | (Ending::Nothing, _) => return saved,
-            (Ending::Merged(_, said), Ok(())) => said,
-            (Ending::TakenBack(record, said), Ok(())) => {
-                fs::remove_file(&record).map_err(|error| Failure::about(&record, error))?;
-                said
-            }
-        };
-        if quiet {
-            Ok(())
-        } else {
-            print(said.as_bytes())
-        }
+    let closed = change::close(base, path);
+    match done.and_then(|said| closed.map(|()| said))? {
+        Some(said) if !quiet => print(said.as_bytes()),
+        _ => Ok(()),
     }
 }
 
 fn merge(
     args: &Args,
-    base: &OpenBase,
+    base: &mut OpenBase,
     kind: EntityKind,
     (from, into): (&str, &str),
     quiet: bool,
-) -> Result<(Option<Plan>, Ending), Failure> {
+) -> Result<Option<String>, Failure> {
     let names = base.database.entity_names(kind);
     let names = names.map_err(|error| Failure::about(&args.base, error))?;
     let known = KnownNames::of(&names);
@@ -153,41 +122,128 @@ fn merge(
     }
     let shown = |id| names.get(id).unwrap_or_default().to_owned();
     let (old, new) = (shown(from), shown(into));
-    let of = (base, args.base.as_path());
-    let (plan, merged) = change::plan(of, |saver| Merged::plan(saver, kind, &[(from, into)]))?;
-    let games = count_of(merged.games(), "game");
-    if !args
-        .consent
-        .is_given(&format!("merge \"{old}\" into \"{new}\" ({games})"), quiet)?
-    {
-        return Ok((None, Ending::Nothing));
-    }
-    let record = keep(&args.base, &merged)?;
-    let said = format!("\"{old}\" is \"{new}\" now ({games}); `cbfs merge --undo` takes it back\n");
-    Ok((Some(plan), Ending::Merged(record, said)))
+    let merge = Merge {
+        kind,
+        pairs: vec![(from, into)],
+    };
+    let question = format!("merge \"{old}\" into \"{new}\"");
+    let games = merge.run((base, &args.base), &question, &args.consent, quiet)?;
+    Ok(games.map(|games| {
+        format!("\"{old}\" is \"{new}\" now ({games}); `cbfs merge --undo` takes it back\n")
+    }))
 }
 
-fn take_back(args: &Args, base: &OpenBase, quiet: bool) -> Result<(Option<Plan>, Ending), Failure> {
+/// A merge to be done: of each pair the one that goes and the one that stays.
+pub(super) struct Merge {
+    pub(super) kind: EntityKind,
+    pub(super) pairs: Vec<(EntityId, EntityId)>,
+}
+
+impl Merge {
+    /// Merges, once the user agrees; returns the number of games in words.
+    pub(super) fn run(
+        &self,
+        (base, path): (&mut OpenBase, &Path),
+        question: &str,
+        consent: &Consent,
+        quiet: bool,
+    ) -> Result<Option<String>, Failure> {
+        let merged = change::look((base, path), |saver| {
+            Merged::of(saver, self.kind, &self.pairs)
+        })?;
+        let games = count_of(merged.count_games(&ALL_GAMES), "game");
+        if !consent.is_given(&format!("{question} ({games})"), quiet)? {
+            return Ok(None);
+        }
+        let kept = merges_of(path)?.keep(&merged);
+        let record =
+            kept.map_err(|error| Failure::new(format_args!("{error}; nothing was changed")))?;
+        let parts = Parts {
+            merged: &merged,
+            at_once: MOST_AT_ONCE,
+            advice: UNDO,
+        };
+        let done = parts.save((base, path), |saver, games| {
+            merged.plan(saver, &self.pairs, games)
+        });
+        match done {
+            Ok(()) => Ok(Some(games)),
+            Err(Unfinished { done: 0, failure }) => {
+                // A merge that was not saved is none to take back.
+                let _ = fs::remove_file(record);
+                Err(failure)
+            }
+            Err(Unfinished { failure, .. }) => Err(failure),
+        }
+    }
+}
+
+/// The failure of a change of which some games are done.
+struct Unfinished {
+    done: usize,
+    failure: Failure,
+}
+
+/// A merge whose games are changed some at once, in a transaction each. A game has the
+/// one name or the other, whatever others have, so what is done can be taken back.
+struct Parts<'m> {
+    merged: &'m Merged,
+    at_once: usize,
+    /// What to do after a failure.
+    advice: &'static str,
+}
+
+impl Parts<'_> {
+    fn save(
+        &self,
+        (base, path): (&mut OpenBase, &Path),
+        mut tell: impl FnMut(&mut Saver<'_>, Range<u32>) -> Result<(), SaveError>,
+    ) -> Result<(), Unfinished> {
+        let mut done = 0;
+        for games in self.merged.parts(self.at_once) {
+            let saved = change::save((base, path), |saver| tell(saver, games.clone()));
+            let again = saved.and_then(|()| {
+                done += self.merged.count_games(&games);
+                base.reopen(path).map_err(Failure::new)
+            });
+            again.map_err(|failure| Unfinished {
+                done,
+                failure: failure.after(done, self.merged.count_games(&ALL_GAMES), self.advice),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn take_back(args: &Args, base: &mut OpenBase, quiet: bool) -> Result<Option<String>, Failure> {
     let nothing = || Failure::about(&args.base, "there is no merge of it to take back");
     let last = merges_of(&args.base)?.last().map_err(Failure::new)?;
-    let (path, merged) = last.ok_or_else(nothing)?;
-    let of = (base, args.base.as_path());
-    let (plan, restored) = change::plan(of, |saver| merged.take_back(saver))?;
+    let (record, merged) = last.ok_or_else(nothing)?;
+    let path = args.base.as_path();
+    let left = change::look((base, path), |saver| merged.count_left(saver))?;
     let all = merged.mentions.len();
-    let back = match all - restored {
-        0 => count_of(merged.games(), "game"),
+    let back = match all - left {
+        0 => count_of(merged.count_games(&ALL_GAMES), "game"),
         changed => format!("but for {changed} of {all} places in games, changed since"),
     };
     let names = merged.pairs.iter().map(|pair| format!("\"{}\"", pair.name));
-    let names = names.collect::<Vec<_>>().join(", ");
-    if !args
-        .consent
-        .is_given(&format!("restore {names} ({back})"), quiet)?
-    {
-        return Ok((None, Ending::Nothing));
+    let names = match merged.pairs.len() {
+        ..=MOST_SHOWN => names.collect::<Vec<_>>().join(", "),
+        many => count_of(many, "name"),
+    };
+    let question = format!("restore {names} ({back})");
+    if !args.consent.is_given(&question, quiet)? {
+        return Ok(None);
     }
-    let said = format!("{names} restored ({back})\n");
-    Ok((Some(plan), Ending::TakenBack(path, said)))
+    let parts = Parts {
+        merged: &merged,
+        at_once: MOST_AT_ONCE,
+        advice: SAME_AGAIN,
+    };
+    let done = parts.save((base, path), |saver, games| merged.take_back(saver, games));
+    done.map_err(|unfinished| unfinished.failure)?;
+    fs::remove_file(&record).map_err(|error| Failure::about(&record, error))?;
+    Ok(Some(format!("{names} restored ({back})\n")))
 }
 
 /// Entities by their names.
@@ -245,7 +301,7 @@ fn alike(names: &EntityNames, name: &str) -> Option<String> {
     let alike = names.iter().filter(|(_, other)| word(other) == wanted);
     let alike: Vec<_> = alike
         .map(|(_, name)| format!("\"{name}\""))
-        .take(MOST_ALIKE)
+        .take(MOST_SHOWN)
         .collect();
     (!alike.is_empty()).then(|| alike.join(", "))
 }
@@ -259,8 +315,79 @@ fn merges_of(base: &Path) -> Result<Merges, Failure> {
     Ok(Merges::of(state, base))
 }
 
-/// Keeps what undoes a merge.
-pub(super) fn keep(base: &Path, merged: &Merged) -> Result<PathBuf, Failure> {
-    let kept = merges_of(base)?.keep(merged);
-    kept.map_err(|error| Failure::new(format_args!("{error}; nothing was changed")))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::GameId;
+    use crate::cli::change::tests::copy_of_sample;
+
+    /// The names in each game.
+    fn players(base: &OpenBase) -> Vec<[String; 2]> {
+        let names = base.database.entity_names(EntityKind::Player).unwrap();
+        let mut players = Vec::new();
+        let all = 1..base.database.last_id() + 1;
+        let told = base.database.for_each_summary(all, false, &mut |game| {
+            let name = |id| names.get(id).unwrap_or_default().to_owned();
+            players.push([game.white, game.black].map(name));
+        });
+        told.unwrap();
+        players
+    }
+
+    fn defects(base: &OpenBase) -> usize {
+        let mut defects = 0;
+        let check = base.database.check_whole(&mut |_| defects += 1);
+        check.unwrap();
+        defects
+    }
+
+    /// All players become the first, two places at a time.
+    #[test]
+    fn a_merge_in_parts_that_is_broken_off_is_taken_back() {
+        let (_folder, path) = copy_of_sample();
+        let mut base = change::open(&path, None, "a test").unwrap();
+        let (before, defects_before) = (players(&base), defects(&base));
+        for most in [2, 3, usize::MAX] {
+            // What comes back may have other numbers.
+            let names = base.database.entity_names(EntityKind::Player).unwrap();
+            let mut ids: Vec<EntityId> = names.iter().map(|(id, _)| id).collect();
+            let into = ids.remove(0);
+            let pairs: Vec<_> = ids.into_iter().map(|from| (from, into)).collect();
+            let merged = change::look((&base, &path), |saver| {
+                Merged::of(saver, EntityKind::Player, &pairs)
+            });
+            let merged = merged.unwrap();
+            let parts = Parts {
+                merged: &merged,
+                at_once: 2,
+                advice: UNDO,
+            };
+            let mut begun = 0;
+            let done = parts.save((&mut base, &path), |saver, games| {
+                begun += 1;
+                if begun > most {
+                    return Err(SaveError::Again(GameId(games.start)));
+                }
+                merged.plan(saver, &pairs, games)
+            });
+            assert_ne!(players(&base), before);
+            assert_eq!(defects(&base), defects_before);
+            if let Err(Unfinished { done, failure }) = done {
+                assert!(done > 0);
+                let message = failure.message.unwrap();
+                assert!(message.ends_with(UNDO), "{message}");
+            } else {
+                assert_eq!(most, usize::MAX);
+                let name = names.get(into).unwrap();
+                assert!(players(&base).iter().flatten().all(|it| it == name));
+            }
+            let back = parts.save((&mut base, &path), |saver, games| {
+                merged.take_back(saver, games)
+            });
+            assert!(back.is_ok());
+            assert_eq!(defects(&base), defects_before);
+            assert_eq!(players(&base), before);
+        }
+        change::close(base, &path).unwrap();
+    }
 }

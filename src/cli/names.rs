@@ -4,12 +4,12 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use super::change::{self, count_of};
-use super::merge::{self, Ending, KnownNames};
+use super::change::count_of;
+use super::merge::{self, KnownNames, Merge};
 use super::reviewed::{self, Lines};
 use super::{Failure, print};
-use crate::base::{Alike, Base, Likeness, Merged, alike_names};
-use crate::cbh::{EntityId, EntityKind, EntityNames, OpenBase, Plan};
+use crate::base::{Alike, Base, Likeness, alike_names};
+use crate::cbh::{EntityId, EntityKind, EntityNames, OpenBase};
 
 /// The columns of the list.
 const COLUMNS: &str = "action\tname\tgames\tinto\tgames_of_into\twhy";
@@ -27,8 +27,9 @@ pub(super) struct Args {
 /// Prints the list, or applies one.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let args = &args.list;
-    if let Some((lines, base)) = args.to_apply(COLUMNS, "cbfs names")? {
-        return merge::finish(apply(args, &base, lines, quiet), base, &args.base, quiet);
+    if let Some((lines, mut base)) = args.to_apply(COLUMNS, "cbfs names")? {
+        let done = apply(args, &mut base, lines, quiet);
+        return merge::finish(done, base, &args.base, quiet);
     }
     let base = args.to_print()?;
     let list = list(base.as_ref()).map_err(|error| args.failed(error))?;
@@ -100,10 +101,10 @@ impl<'n> ListedNames<'n> {
 
 fn apply(
     args: &reviewed::ListArgs,
-    base: &OpenBase,
+    base: &mut OpenBase,
     list: Lines,
     quiet: bool,
-) -> Result<(Option<Plan>, Ending), Failure> {
+) -> Result<Option<String>, Failure> {
     let names = base.database.entity_names(EntityKind::Player);
     let names = names.map_err(|error| args.failed(error))?;
     let known = KnownNames::of(&names);
@@ -132,19 +133,12 @@ fn apply(
         let why = format!("the list has no line that begins with {MERGE}; nothing was changed");
         return Err(Failure::new(why));
     }
-    let of = (base, args.base.as_path());
-    let (plan, merged) = change::plan(of, |saver| Merged::plan(saver, EntityKind::Player, &pairs))?;
     let what = count_of(pairs.len(), "name");
-    let games = count_of(merged.games(), "game");
-    if !args
-        .consent
-        .is_given(&format!("merge {what} into others ({games})"), quiet)?
-    {
-        return Ok((None, Ending::Nothing));
-    }
-    let record = merge::keep(&args.base, &merged)?;
-    let said = format!("{what} merged ({games}); `cbfs merge --undo` takes it back\n");
-    Ok((Some(plan), Ending::Merged(record, said)))
+    let question = format!("merge {what} into others");
+    let kind = EntityKind::Player;
+    let merge = Merge { kind, pairs };
+    let games = merge.run((base, &args.base), &question, &args.consent, quiet)?;
+    Ok(games.map(|games| format!("{what} merged ({games}); `cbfs merge --undo` takes it back\n")))
 }
 
 /// Each name with the one that it ends in; `None` if some end in none.

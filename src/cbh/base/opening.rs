@@ -123,6 +123,21 @@ impl OpenBase {
         }
     }
 
+    /// Opens the base again as it is after a save. `path` is the one that it was
+    /// opened by.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::open`].
+    pub fn reopen(&mut self, path: &Path) -> Result<(), Error> {
+        let is_given = self.database.is_code_page_given();
+        let options = Options {
+            code_page: is_given.then(|| self.database.code_page()),
+        };
+        self.database = Database::open_in(path, &options, Arc::clone(&self.store))?;
+        Ok(())
+    }
+
     /// As [`open`](OpenBase::open), for writing.
     ///
     /// # Errors

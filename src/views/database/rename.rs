@@ -7,7 +7,7 @@ use super::DatabaseVolume;
 use super::change::{inos, refusal};
 use super::directories::Entities;
 use super::groups::group_of;
-use crate::base::Merged;
+use crate::base::{ALL_GAMES, Merged};
 use crate::cbh::{Entity, EntityId, EntityKind, FileKind, Group};
 use crate::fs::{ChangedTexts, Error, Ino, Refusal, Saved};
 use crate::names;
@@ -79,7 +79,9 @@ impl DatabaseVolume {
         let touched = self.touched_by(kind, from);
         let mut kept = None;
         let saved = self.change(&[], &mut |saver| {
-            let merged = Merged::plan(saver, kind, &[(from, into)]).map_err(refusal)?;
+            let pairs = [(from, into)];
+            let merged = Merged::of(saver, kind, &pairs).map_err(refusal)?;
+            merged.plan(saver, &pairs, ALL_GAMES).map_err(refusal)?;
             let path = merges.keep(&merged);
             kept = Some(path.map_err(|error| Error::Protected(error.to_string()))?);
             Ok(Vec::new())

@@ -1,5 +1,7 @@
 //! Entities merged: games and texts that refer to one refer to another.
 
+use std::ops::Range;
+
 use shakmaty::Color;
 
 use super::headers::GameRecords;
@@ -26,7 +28,7 @@ type Places<'r> = [Option<&'r mut u32>; 2];
 
 impl Saver<'_> {
     /// Lets other entities of the same kind be named where `other` gives one for a
-    /// mention. Returns the mentions as they were. An entity without a mention
+    /// mention in games and texts with these numbers. Returns the mentions as they were. An entity without a mention
     /// left is removed. This must be the first change of the games of a save.
     ///
     /// # Errors
@@ -35,13 +37,13 @@ impl Saver<'_> {
     pub fn mention_others(
         &mut self,
         kind: EntityKind,
+        games: Range<u32>,
         other: &mut dyn FnMut(Mention) -> Option<EntityId>,
     ) -> Result<Vec<Mention>, SaveError> {
         self.ensure_sound()?;
         let mut found: Vec<(Mention, EntityId)> = Vec::new();
-        let last = self.database.last_id().saturating_add(1);
         let with_extended = kind == EntityKind::Team;
-        self.database.scan(1..last, with_extended, &mut |record| {
+        self.database.scan(games, with_extended, &mut |record| {
             let Ok(bytes) = <[u8; RECORD_BYTES]>::try_from(record.bytes) else {
                 return;
             };
