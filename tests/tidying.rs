@@ -12,6 +12,7 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -358,6 +359,60 @@ fn read_only_files_stay_read_only() {
         assert_eq!(ran.status.code(), Some(1));
         assert!(said.contains(why) && said.contains("read-only"), "{said}");
     }
+}
+
+/// Nothing is left in a journal either, which would change the base later.
+#[test]
+fn a_base_whose_files_cannot_be_written_is_left_as_it_is() {
+    let case = of_kasparov();
+    let list = case.folder.path().join("list.tsv");
+    let names = "action\tname\tgames\tinto\tgames_of_into\twhy\n\
+        merge\tKasparov, G\t3\tKasparov, Garry\t2\tx\n";
+    fs::write(&list, names).unwrap();
+    fs::set_permissions(&case.base, fs::Permissions::from_mode(0o444)).unwrap();
+    let files = bytes_of(&case);
+    let list = list.to_str().unwrap();
+    for (command, arguments) in [
+        ("delete", &["number:1", "-y"][..]),
+        (
+            "merge",
+            &["players", "Kasparov, G", "Kasparov, Garry", "-y"],
+        ),
+        ("names", &["--apply", list, "-y"]),
+    ] {
+        case.refuses(command, arguments, "base.cbh: ");
+        case.refuses(command, arguments, "nothing was changed");
+        assert_eq!(bytes_of(&case), files, "{command}");
+    }
+    fs::set_permissions(&case.base, fs::Permissions::from_mode(0o644)).unwrap();
+    let players = case.base.with_extension("cbp");
+    fs::remove_file(&players).unwrap();
+    fs::create_dir(&players).unwrap();
+    case.refuses("delete", &["number:1", "-y"], "not a regular file");
+}
+
+#[test]
+fn a_list_is_read_as_spreadsheets_write_it_and_wrong_lines_are_named() {
+    let twice = game("Short, Nigel", "Karpov, Anatoly", "[Round \"1\"]\n").repeat(2);
+    let case = Case::of_pgn(&twice);
+    let list = case.does("duplicates", &[]);
+    assert_eq!(list.lines().count(), 2, "{list}");
+    let file = case.folder.path().join("list.tsv");
+    let path = file.to_str().unwrap();
+    let head = list.lines().next().unwrap();
+    for (line, why) in [
+        (&b"delete\t2"[..], "line 2 of the list: fewer columns"),
+        (b"delete\t4294967296\t1\tx\ta\tb", "no numbers of two games"),
+        (b"delete\t2\t1\tx\tM\xfcller\tb", "line 2 is not UTF-8"),
+        (&[b'a'].repeat(1 << 17), "line 2 is too long"),
+    ] {
+        fs::write(&file, [head.as_bytes(), b"\n", line, b"\n"].concat()).unwrap();
+        case.refuses("duplicates", &["--apply", path, "-y"], why);
+    }
+    fs::write(&file, format!("\u{feff}{}", list.replace('\n', "\r\n"))).unwrap();
+    let said = case.does("duplicates", &["--apply", path, "-y"]);
+    assert!(said.starts_with("1 game marked"), "{said}");
+    assert_eq!(case.does("find", &["--numbers"]), "1\n");
 }
 
 fn bytes_of(case: &Case) -> Vec<(PathBuf, Vec<u8>)> {

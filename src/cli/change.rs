@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use indicatif::ProgressBar;
 
 use super::{Failure, print, progress};
-use crate::cbh::{ChangeError, CodePage, GameId, OpenBase, Options, SaveError, Saver};
+use crate::cbh::{ChangeError, CodePage, Family, GameId, OpenBase, Options, SaveError, Saver};
 use crate::search::GameSet;
 
 /// So many games are changed in one transaction: what it takes of memory and of the
@@ -75,6 +75,11 @@ pub(super) fn open(
     if crate::cbh2::Family::owns(path) {
         let why = "2CBH is read-only; `cbfs convert` makes a CBH base of it";
         return Err(Failure::about(path, why));
+    }
+    // What is in the journal alone is saved already: that the files take it is seen before.
+    let family = Family::locate(path).map_err(|error| failed(path, error.into()))?;
+    if let Some(why) = family.read_only_because() {
+        return Err(Failure::new(format_args!("{why}; nothing was changed")));
     }
     OpenBase::to_change(path, &Options { code_page }, label).map_err(|error| failed(path, error))
 }

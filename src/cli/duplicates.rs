@@ -152,10 +152,13 @@ fn chosen(args: &Args, base: &dyn Base, list: Lines) -> Result<GameSet, Failure>
     for line in list {
         let (number, line) = line?;
         let fields: Vec<&str> = line.split('\t').collect();
-        let [DELETE, game, stays, _, white, black, ..] = fields.as_slice() else {
+        if fields.first() != Some(&DELETE) {
             continue;
-        };
+        }
         let wrong = |why| Failure::new(format_args!("line {number} of the list: {why}"));
+        let [_, game, stays, _, white, black, ..] = fields.as_slice() else {
+            return Err(wrong("fewer columns than the first line names"));
+        };
         let is_game = |id: &u32| (1..=base.last_id()).contains(id);
         let number_of = |field: &str| field.parse().ok().filter(is_game);
         let (Some(game), Some(stays)) = (number_of(game), number_of(stays)) else {

@@ -15,6 +15,8 @@ use crate::cbh::{CodePage, OpenBase};
 /// A longer line is none of ours.
 const MOST_LINE_BYTES: u64 = 1 << 16;
 
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// The arguments that such commands share.
 #[derive(Debug, clap::Args)]
 pub(super) struct ListArgs {
@@ -99,17 +101,30 @@ impl Lines {
 
     /// The next line without its end; `None` behind the last.
     fn read(&mut self) -> Result<Option<String>, Failure> {
-        let mut line = String::new();
+        let mut line = Vec::new();
         let mut text = self.text.by_ref().take(MOST_LINE_BYTES);
-        let read = text.read_line(&mut line);
+        let read = text.read_until(b'\n', &mut line);
         self.number += 1;
         let read = read.map_err(|error| Failure::about(&self.path, error))?;
-        if read as u64 == MOST_LINE_BYTES && !line.ends_with('\n') {
-            let why = format_args!("line {} is too long for such a list", self.number);
-            return Err(Failure::about(&self.path, why));
+        let wrong = |why: &str| {
+            let number = self.number;
+            Err(Failure::about(
+                &self.path,
+                format_args!("line {number} {why}"),
+            ))
+        };
+        if read as u64 == MOST_LINE_BYTES && !line.ends_with(b"\n") {
+            return wrong("is too long for such a list");
         }
+        let Ok(mut line) = String::from_utf8(line) else {
+            return wrong("is not UTF-8, in which the list was made");
+        };
         let end = line.trim_end_matches(['\n', '\r']).len();
         line.truncate(end);
+        // Spreadsheets write one.
+        if self.number == 1 && line.starts_with(BYTE_ORDER_MARK) {
+            line.remove(0);
+        }
         Ok((read > 0).then_some(line))
     }
 }

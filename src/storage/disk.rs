@@ -200,13 +200,14 @@ impl DiskDirectory {
         }
     }
 
-    /// Checks that a file has only one name and may be written, if it exists.
+    /// Checks that a file is a regular one with only one name, if it exists.
     ///
     /// # Errors
     ///
-    /// `PermissionDenied` if not; errors of the system.
+    /// `InvalidInput` or `PermissionDenied` if not; errors of the system.
     pub fn ensure_sole_name(&self, name: &OsStr) -> io::Result<()> {
         match self.stat(name)? {
+            Some(stat) if kind_of(&stat) != SFlag::S_IFREG => Err(not_regular(kind_of(&stat))),
             Some(stat) if links_of(&stat) > 1 => Err(several_names(links_of(&stat))),
             _ => Ok(()),
         }
