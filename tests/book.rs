@@ -15,6 +15,7 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use std::path::{Path, PathBuf};
 use cbfs::book::check::{Checked, check};
 use cbfs::book::ctg::CtgBook;
 use cbfs::book::export::{
-    PgnOptions, polyglot_key, write_epd, write_openings, write_pgn, write_polyglot, write_positions,
+    ExportFormat, PgnOptions, polyglot_key, write_openings, write_pgn, write_together,
 };
 use cbfs::book::position_files::{book_pgn, line_pgn, moves_tsv, stats_json};
 use cbfs::book::walk::{Limits, Walk, shortest_line};
@@ -361,7 +362,7 @@ fn a_book_is_games_of_first_moves_for_programs_that_read_no_long_one() {
         has_numbers: true,
     };
     write_pgn(&book, &Line::default(), options, &mut whole).unwrap();
-    let exported = write_openings(&book, limits, 1500, &mut parts).unwrap();
+    let exported = write_openings(&book, &Line::default(), options, 1500, &mut parts).unwrap();
     assert!(exported.positions > 20 && !exported.is_cut);
     let games = std::str::from_utf8(&parts)
         .unwrap()
@@ -370,6 +371,8 @@ fn a_book_is_games_of_first_moves_for_programs_that_read_no_long_one() {
     let lengths: Vec<usize> = games.map(str::len).collect();
     assert!(lengths.len() > 3, "{lengths:?}");
     assert!(lengths.iter().all(|length| *length < 2000), "{lengths:?}");
+    let widest = parts.split(|byte| *byte == b'\n').map(<[u8]>::len).max();
+    assert!(widest <= Some(79), "{widest:?}");
     let known = moves_of(&whole).into_keys().collect::<Vec<_>>();
     let found = moves_of(&parts).into_keys().collect::<Vec<_>>();
     assert_eq!(known, found);
@@ -428,15 +431,41 @@ fn a_book_is_one_game_with_marked_transpositions() {
     assert!(text.contains("1. e4 $1 $14 (1. Nf3 $146)"), "{text}");
 }
 
+const ALL_FORMATS: [ExportFormat; 5] = [
+    ExportFormat::Pgn,
+    ExportFormat::Openings,
+    ExportFormat::Epd,
+    ExportFormat::Tsv,
+    ExportFormat::Polyglot,
+];
+
+#[test]
+fn formats_written_together_are_as_each_alone() {
+    let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
+    let limits = Limits::positions(1000);
+    let mut together = ALL_FORMATS.map(|format| (format, Vec::new()));
+    let mut outputs: Vec<(ExportFormat, &mut dyn Write)> = together
+        .iter_mut()
+        .map(|(format, out)| (*format, out as &mut dyn Write))
+        .collect();
+    write_together(&book, limits, &mut outputs).unwrap();
+    for (format, text) in together {
+        let mut alone = Vec::new();
+        format.write(&book, limits, &mut alone).unwrap();
+        assert!(!alone.is_empty() && alone == text, "{format:?}");
+    }
+}
+
 #[test]
 fn exports_stop_at_their_limit_and_report_it() {
     let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
     let limits = Limits::positions(10);
-    for write in [write_epd, write_positions, write_polyglot] {
+    for format in ALL_FORMATS {
         let mut text = Vec::new();
-        let exported = write(&book, limits, &mut text).unwrap();
+        let exported = format.write(&book, limits, &mut text).unwrap();
         assert_eq!((exported.positions, exported.is_cut), (10, true));
-        let exported = write(&book, Limits::positions(5000), &mut text).unwrap();
+        let limits = Limits::positions(5000);
+        let exported = format.write(&book, limits, &mut text).unwrap();
         assert!(!exported.is_cut && exported.positions > 50, "{exported:?}");
     }
 }
@@ -445,7 +474,10 @@ fn exports_stop_at_their_limit_and_report_it() {
 fn a_polyglot_book_is_sorted_and_has_every_move_once() {
     let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
     let mut bytes = Vec::new();
-    write_polyglot(&book, Limits::positions(1000), &mut bytes).unwrap();
+    let limits = Limits::positions(1000);
+    ExportFormat::Polyglot
+        .write(&book, limits, &mut bytes)
+        .unwrap();
     let (entries, rest) = bytes.as_chunks::<16>();
     assert_eq!(rest, [] as [u8; 0]);
     assert!(entries.is_sorted_by_key(|entry| entry[..8].to_vec()));

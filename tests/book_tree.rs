@@ -14,6 +14,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ use std::time::{Duration, SystemTime};
 
 use cbfs::fuse::ReadDirPlus;
 use cbfs::vfs::{
-    Access, BookOptions, BookSource, BookVolume, Error, Folder, Options, RenameMode, Vfs, Writer,
+    Access, BookOptions, BookSource, BookVolume, Error, Folder, Ino, Options, RenameMode, Vfs,
+    Writer,
 };
 use common::behaviours::{Answer, Tree};
 use common::books::{BOOK_BEHAVIOURS, FILES, Gate, GatedBook, LinkedTree, MemoryBook, START, walk};
@@ -157,7 +159,7 @@ fn asked_for_walks() -> (Through, Opener, Vec<JoinHandle<()>>) {
         })
     });
     let asking = asking.collect();
-    // All work has begun that will begin.
+    // All work has begun that will begin: both walks for exports, and others.
     gate.wait_for(4);
     (tree, Opener(gate), asking)
 }
@@ -349,14 +351,18 @@ fn the_number_of_a_directory_is_the_same_at_the_next_mount() {
 
 #[test]
 fn exports_equal_those_of_the_book_and_report_truncation() {
-    use cbfs::book::export::{write_epd, write_polyglot, write_positions};
+    use cbfs::book::export::{ExportFormat, write_together};
     use cbfs::book::walk::Limits;
     let book = MemoryBook::sample();
     let mut whole = [Vec::new(), Vec::new(), Vec::new()];
     let limits = Limits::positions(1000);
-    write_epd(&book, limits, &mut whole[0]).unwrap();
-    write_positions(&book, limits, &mut whole[1]).unwrap();
-    write_polyglot(&book, limits, &mut whole[2]).unwrap();
+    let [epd, table, polyglot] = &mut whole;
+    let outputs: &mut [(ExportFormat, &mut dyn Write)] = &mut [
+        (ExportFormat::Epd, epd),
+        (ExportFormat::Tsv, table),
+        (ExportFormat::Polyglot, polyglot),
+    ];
+    write_together(&book, limits, outputs).unwrap();
     let cut = BookOptions {
         export_limit: 3,
         ..BookOptions::default()
@@ -385,6 +391,109 @@ fn exports_equal_those_of_the_book_and_report_truncation() {
     }
     // A walk that was cut cannot tell what no line reaches.
     assert!(cut.list("unreachable").unwrap().is_empty());
+}
+
+/// A copy of the sample book, and where its lengths are kept.
+fn copied_book() -> (tempfile::TempDir, PathBuf, BookOptions) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.ctg");
+    copy_book(&common::fixtures().join("book/small/small.ctg"), &path);
+    let options = BookOptions {
+        caches: Some(folder.path().join("caches")),
+        ..BookOptions::default()
+    };
+    (folder, path, options)
+}
+
+/// The files that need a walk through the whole book.
+const WALKED: [&str; 7] = [
+    "export/book.pgn",
+    "export/openings.pgn",
+    "export/book.epd",
+    "export/positions.tsv",
+    "export/book.bin",
+    "book.json",
+    "warnings.txt",
+];
+
+#[test]
+fn lengths_of_exports_are_kept_for_the_next_mount() {
+    let (folder, path, options) = copied_book();
+    let mount = |options: &BookOptions| {
+        let source = BookSource::new(&path, options.clone());
+        Direct(Vfs::open(Box::new(source), &Options::default()).unwrap())
+    };
+    let texts = |tree: &Direct| WALKED.map(|path| tree.read(path).unwrap());
+    let first = texts(&mount(&options));
+    let kept = fs::read_dir(folder.path().join("caches")).unwrap();
+    let [kept] = &kept.map(|entry| entry.unwrap().path()).collect::<Vec<_>>()[..] else {
+        panic!("one file for the book");
+    };
+    let good = fs::read(kept).unwrap();
+    // What is kept, nothing, half of it, and that of another book.
+    let half = good[..good.len() / 2].to_vec();
+    let other = String::from_utf8(good.clone()).unwrap();
+    let other = other.replacen("\"epd\":", "\"epd\":1", 1).into_bytes();
+    assert_ne!(other, good);
+    for known in [good, Vec::new(), half, other] {
+        fs::write(kept, known).unwrap();
+        let tree = mount(&options);
+        let sizes = WALKED.map(|path| tree.stat(path).unwrap().size);
+        assert_eq!(sizes, first.each_ref().map(|text| text.len() as u64));
+        assert_eq!(texts(&tree), first);
+    }
+    // With another limit, the exports are others.
+    let cut = BookOptions {
+        export_limit: 3,
+        ..options.clone()
+    };
+    let tree = mount(&cut);
+    assert!(tree.stat("export/book.epd").unwrap().size < first[2].len() as u64);
+    // So are they of a book that has changed.
+    let book = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    book.set_len(4096).unwrap();
+    let tree = mount(&options);
+    for path in WALKED {
+        let text = tree.read(path).unwrap();
+        assert_eq!(tree.stat(path).unwrap().size, text.len() as u64, "{path}");
+    }
+    assert_eq!(tree.read("export/book.epd").unwrap(), b"");
+}
+
+#[test]
+fn nothing_is_walked_for_lengths_that_are_kept() {
+    let (_folder, path, options) = copied_book();
+    let mount = || {
+        let source = BookSource::new(&path, options.clone());
+        Vfs::open(Box::new(source), &Options::default()).unwrap()
+    };
+    let lengths_known = |tree: &Direct| {
+        let directory = tree.attr("export").unwrap().ino;
+        let names = tree.list("export").unwrap().into_iter();
+        let sized = names.map(|(name, _)| {
+            let attr = tree.0.lookup_at_once(directory, name.as_bytes());
+            attr.unwrap().is_sized
+        });
+        sized.collect::<Vec<_>>()
+    };
+    let tree = Direct(mount());
+    assert_eq!(lengths_known(&tree), [false; 5]);
+    // Those that are written together are known together.
+    tree.stat("export/book.bin").unwrap();
+    assert_eq!(lengths_known(&tree), [false, false, true, true, true]);
+    tree.stat("export/book.pgn").unwrap();
+    assert_eq!(lengths_known(&tree), [true; 5]);
+    // The next mount knows them, and who reads does not delay others.
+    let tree = Direct(mount());
+    assert_eq!(lengths_known(&tree), [true; 5]);
+    let epd = tree.list("export").unwrap();
+    let epd = epd
+        .into_iter()
+        .find(|(name, _)| name == "book.epd")
+        .unwrap();
+    assert!(tree.0.long_work(Ino(epd.1), None).is_some());
+    tree.read("export/book.epd").unwrap();
+    assert!(tree.0.long_work(Ino(epd.1), None).is_none());
 }
 
 /// Books that are not part of the project.

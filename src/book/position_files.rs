@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use shakmaty::Color;
 
 use super::choice::{Choice, choices};
-use super::export::{ExportError, Exported, PgnOptions, write_line, write_pgn};
+use super::export::{
+    ExportError, Exported, MOST_GAME_BYTES, PgnOptions, write_line, write_openings, write_pgn,
+};
 use super::text::{MOVE_COLUMNS, move_line, uci, unmarked};
 use super::walk::Limits;
 use super::{Book, Entry, Error, GameReference, Line, RatingSum, Statistics, board_fields};
@@ -35,14 +37,31 @@ pub fn book_pgn(
     positions: u32,
     out: &mut dyn Write,
 ) -> Result<Exported, ExportError> {
-    let options = PgnOptions {
+    write_pgn(book, line, options(positions), out)
+}
+
+/// `openings.pgn`: the same as games that are no longer than Scid reads.
+///
+/// # Errors
+///
+/// As [`Book::find`]; errors of the writer.
+pub fn openings_pgn(
+    book: &dyn Book,
+    line: &Line,
+    positions: u32,
+    out: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    write_openings(book, line, options(positions), MOST_GAME_BYTES, out)
+}
+
+fn options(positions: u32) -> PgnOptions {
+    PgnOptions {
         limits: Limits {
             positions,
             plies: BOOK_PLIES,
         },
         has_numbers: true,
-    };
-    write_pgn(book, line, options, out)
+    }
 }
 
 /// `moves.tsv`: a row for each move, sorted by games. Only the column names if

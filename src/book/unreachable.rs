@@ -16,6 +16,13 @@ pub struct Unreachable {
 }
 
 impl Unreachable {
+    /// Those of a book that has none.
+    pub fn none() -> Unreachable {
+        Unreachable {
+            positions: Some(Vec::new()),
+        }
+    }
+
     /// Walks the whole book, if it has no more than `limit` positions.
     ///
     /// # Errors

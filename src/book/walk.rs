@@ -103,6 +103,20 @@ impl Reached {
             .map_or(0, |predecessor| predecessor.ply)
     }
 
+    /// Counts, for each position, those whose first path leads through it,
+    /// itself included.
+    pub fn sizes(&self) -> Vec<u32> {
+        let mut sizes = vec![1_u32; self.predecessors.len()];
+        // A predecessor was discovered earlier.
+        for (to, predecessor) in self.predecessors.iter().enumerate().skip(1).rev() {
+            let size = sizes.get(to).copied().unwrap_or(0);
+            if let Some(before) = sizes.get_mut(predecessor.from as usize) {
+                *before = before.saturating_add(size);
+            }
+        }
+        sizes
+    }
+
     /// Returns the moves of the first path to a position.
     pub fn line(&self, to: Number) -> Vec<Move> {
         let mut moves = Vec::new();

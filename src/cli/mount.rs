@@ -287,6 +287,7 @@ fn book_options(args: &Args, options: &MountOptions) -> BookOptions {
             maps: [&args.source_map[..], &options.source_maps].concat(),
             code_page: args.codepage.or(options.code_page),
         },
+        caches: places::cache(),
     }
 }
 

@@ -319,7 +319,7 @@ pub const BOOK_BEHAVIOURS: &[BookBehaviour] = &[
 ];
 
 /// The files of each position.
-pub const FILES: [&str; 7] = [
+pub const FILES: [&str; 8] = [
     "position.fen",
     "board.txt",
     "board.svg",
@@ -327,6 +327,7 @@ pub const FILES: [&str; 7] = [
     "stats.json",
     "line.pgn",
     "book.pgn",
+    "openings.pgn",
 ];
 
 pub const START: &str = "rnbqkbnr:pppppppp:8:8:8:8:PPPPPPPP:RNBQKBNR_w_KQkq_-";

@@ -7,29 +7,13 @@
 //! none |
 //! | `c0` | number of games, and White's score in percent |
 
-use std::io::Write;
-
-use super::{ExportError, Exported, write_lines};
-use crate::book::Book;
 use crate::book::choice::Choice;
 use crate::book::line::board_fields;
 use crate::book::text::{decimal, unmarked};
-use crate::book::walk::{Limits, Visit};
+use crate::book::walk::Visit;
 
-/// Writes all positions that moves from the start reach.
-///
-/// # Errors
-///
-/// As [`Book::find`]; errors of the writer.
-pub fn write_epd(
-    book: &dyn Book,
-    limits: Limits,
-    out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
-    write_lines(book, limits, out, line)
-}
-
-fn line(visit: &Visit) -> String {
+/// The line of a position.
+pub(super) fn line(visit: &Visit) -> String {
     let choices = &visit.choices;
     let list = |chosen: Vec<&Choice>| -> Vec<String> {
         chosen

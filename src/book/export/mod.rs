@@ -13,16 +13,17 @@ mod pgn;
 mod polyglot;
 mod tsv;
 
-pub use epd::write_epd;
 pub use pgn::{MOST_GAME_BYTES, PgnOptions, write_line, write_openings, write_pgn};
-pub use polyglot::{polyglot_key, polyglot_move, write_polyglot};
-pub use tsv::write_positions;
+pub use polyglot::{polyglot_key, polyglot_move};
 
 use std::fmt;
 use std::io::{self, Write};
 
-use super::walk::{Limits, Visit, Walk};
+use super::walk::{Limits, Walk};
 use super::{Book, Error, Line};
+
+/// To be raised when an export has other bytes than before of the same book.
+pub const RENDER_VERSION: u32 = 1;
 
 /// A format for a whole book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,19 +52,7 @@ impl ExportFormat {
         limits: Limits,
         out: &mut dyn Write,
     ) -> Result<Exported, ExportError> {
-        match self {
-            ExportFormat::Pgn => {
-                let options = PgnOptions {
-                    limits,
-                    has_numbers: true,
-                };
-                write_pgn(book, &Line::from_start_of(book), options, out)
-            }
-            ExportFormat::Openings => write_openings(book, limits, MOST_GAME_BYTES, out),
-            ExportFormat::Epd => write_epd(book, limits, out),
-            ExportFormat::Tsv => write_positions(book, limits, out),
-            ExportFormat::Polyglot => write_polyglot(book, limits, out),
-        }
+        write_together(book, limits, &mut [(self, out)])
     }
 
     /// The begin of a line that is a remark; `None` if the format has no
@@ -86,25 +75,56 @@ pub struct Exported {
     pub is_cut: bool,
 }
 
-/// Writes a line for each position that moves from the start reach.
+/// Writes the whole book in several formats during one walk, which costs as much
+/// as to write one of them.
 ///
 /// # Errors
 ///
-/// As [`Book::find`]; errors of the writer.
-fn write_lines(
+/// As [`Book::find`]; errors of the writers.
+pub fn write_together(
     book: &dyn Book,
     limits: Limits,
-    out: &mut dyn Write,
-    line: impl Fn(&Visit) -> String,
+    outputs: &mut [(ExportFormat, &mut dyn Write)],
 ) -> Result<Exported, ExportError> {
-    let mut walk = Walk::new(book, &book.start(), limits)?;
-    while let Some(visit) = walk.next_visit()? {
-        writeln!(out, "{}", line(&visit))?;
+    let start = Line::from_start_of(book);
+    let mut walk = Walk::new(book, start.position(), limits)?;
+    let mut entries = polyglot::Entries::default();
+    for (format, out) in &mut *outputs {
+        if *format == ExportFormat::Tsv {
+            writeln!(out, "{}", tsv::COLUMNS)?;
+        }
     }
-    out.flush()?;
+    while let Some(visit) = walk.next_visit()? {
+        for (format, out) in &mut *outputs {
+            match format {
+                ExportFormat::Epd => writeln!(out, "{}", epd::line(&visit))?,
+                ExportFormat::Tsv => writeln!(out, "{}", tsv::line(&visit))?,
+                ExportFormat::Polyglot => entries.add(&visit),
+                // These are no lists of positions.
+                ExportFormat::Pgn | ExportFormat::Openings => {}
+            }
+        }
+    }
+    let (reached, is_cut) = walk.finish()?;
+    let tree = pgn::Tree {
+        book,
+        start: &start,
+        reached: &reached,
+        plies: limits.plies,
+        has_numbers: true,
+    };
+    for (format, out) in outputs {
+        match format {
+            ExportFormat::Pgn => tree.write_one_game(out)?,
+            ExportFormat::Openings => tree.write_games(MOST_GAME_BYTES, out)?,
+            ExportFormat::Polyglot => entries.write(out)?,
+            ExportFormat::Epd | ExportFormat::Tsv => {}
+        }
+        out.flush()?;
+    }
     Ok(Exported {
-        positions: walk.reached().len() as u64,
-        is_cut: walk.is_cut(),
+        positions: reached.len() as u64,
+        is_cut,
     })
 }
 

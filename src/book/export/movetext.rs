@@ -7,6 +7,9 @@ use crate::book::Line;
 /// Maximum length of a line.
 const WIDTH: usize = 79;
 
+/// Room for a value in the line of its tag, `[Event "…"]`.
+pub(super) const EVENT_WIDTH: usize = WIDTH - 10;
+
 /// Writes words and breaks lines between them.
 pub(super) struct Movetext<'w> {
     out: &'w mut dyn Write,
@@ -120,11 +123,10 @@ impl<'w> Movetext<'w> {
     }
 }
 
-/// Writes the tags of a game that shows a line of a book.
+/// Writes the tags of a game that shows a line of a book. What is too long of
+/// `event` for a line is left out.
 pub(super) fn write_tags(event: &str, line: &Line, out: &mut dyn Write) -> io::Result<()> {
-    let event: String = event.chars().filter(|c| !c.is_control()).collect();
-    let event = event.replace('\\', "\\\\").replace('"', "\\\"");
-    writeln!(out, "[Event \"{event}\"]")?;
+    writeln!(out, "[Event \"{}\"]", quoted(event, EVENT_WIDTH))?;
     out.write_all(
         b"[Site \"?\"]\n[Date \"????.??.??\"]\n[Round \"?\"]\n[White \"?\"]\n[Black \"?\"]\n[Result \"*\"]\n",
     )?;
@@ -135,6 +137,31 @@ pub(super) fn write_tags(event: &str, line: &Line, out: &mut dyn Write) -> io::R
         writeln!(out, "[FEN \"{fen}\"]\n[SetUp \"1\"]")?;
     }
     out.write_all(b"\n")
+}
+
+/// The value of a tag, of at most `width` characters.
+fn quoted(value: &str, width: usize) -> String {
+    let characters = value.chars().filter(|c| !c.is_control());
+    let escaped: Vec<String> = characters
+        .map(|c| match c {
+            '\\' | '"' => format!("\\{c}"),
+            c => c.to_string(),
+        })
+        .collect();
+    let whole = escaped.concat();
+    if whole.chars().count() <= width {
+        return whole;
+    }
+    let mut cut = String::new();
+    let mut room = width.saturating_sub(3);
+    for character in escaped {
+        let Some(left) = room.checked_sub(character.chars().count()) else {
+            break;
+        };
+        room = left;
+        cut += &character;
+    }
+    cut + "..."
 }
 
 /// Half-move number of a line's first move, counted from White's first move of
@@ -148,6 +175,18 @@ pub(super) fn first_half(line: &Line) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tag_is_no_longer_than_a_line() {
+        assert_eq!(quoted("a\n\"b\\", 6), r#"a\"b\\"#);
+        assert_eq!(quoted("a\"bcdefgh", 7), r#"a\"b..."#);
+        assert_eq!(quoted("abc\"defgh", 7), "abc...");
+        assert_eq!(quoted("ёжик", 4), "ёжик");
+        let mut out = Vec::new();
+        write_tags(&"\"".repeat(99), &Line::default(), &mut out).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert!(out.lines().all(|line| line.len() <= WIDTH), "{out}");
+    }
 
     #[test]
     fn no_line_is_too_long_where_variations_end() {

@@ -9,11 +9,11 @@ use std::io::Write;
 
 use shakmaty::Move;
 
-use super::movetext::{Movetext, first_half, write_tags};
+use super::movetext::{EVENT_WIDTH, Movetext, first_half, write_tags};
 use super::{ExportError, Exported};
 use crate::book::choice::{Choice, choices};
 use crate::book::walk::{Limits, Number, Reached, Walk};
-use crate::book::{Book, Line, Statistics};
+use crate::book::{Book, Error, Line, Statistics};
 use crate::game::Position;
 
 /// Options of the export.
@@ -34,7 +34,7 @@ enum Task {
     EndVariation,
 }
 
-/// Writes a line and all that the book has after it.
+/// Writes a line and all that the book has after it, as one game.
 ///
 /// # Errors
 ///
@@ -45,113 +45,166 @@ pub fn write_pgn(
     options: PgnOptions,
     out: &mut dyn Write,
 ) -> Result<Exported, ExportError> {
-    let walk = Walk::new(book, line.position(), options.limits)?;
-    let (reached, is_cut) = walk.finish()?;
-    write_tags(event(book), line, out)?;
-    TreeWriter {
-        book,
-        start: line,
-        line,
-        reached: &reached,
-        has_numbers: options.has_numbers,
-        plies: options.limits.plies,
-        text: Movetext::new(out),
-        tasks: Vec::new(),
-    }
-    .write()?;
-    out.flush()?;
-    Ok(Exported {
-        positions: reached.len() as u64,
-        is_cut,
-    })
+    walked(book, line, options, |tree| tree.write_one_game(out))
 }
 
 /// Most bytes of a game that any program reads: Scid 4.7 reads none of 169,898
 /// bytes, and ends an import there.
 pub const MOST_GAME_BYTES: usize = 100_000;
 
-/// Writes the whole book as several games: what follows after some first
-/// moves, where that has at most `most` bytes; else the moves of that position
-/// alone, and games for each of them.
+/// Writes a line and all that the book has after it as several games: what
+/// follows after some moves, where that has at most `most` bytes; else the
+/// moves of that position alone, and games for each of them.
 ///
 /// # Errors
 ///
 /// As [`Book::find`]; errors of the writer.
 pub fn write_openings(
     book: &dyn Book,
-    limits: Limits,
+    line: &Line,
+    options: PgnOptions,
     most: usize,
     out: &mut dyn Write,
 ) -> Result<Exported, ExportError> {
-    let start = Line::from_start_of(book);
-    let (reached, is_cut) = Walk::new(book, start.position(), limits)?.finish()?;
-    let mut roots: Vec<Number> = reached.number(start.position()).into_iter().collect();
-    while let Some(root) = roots.pop() {
-        let mut line = start.clone();
-        for m in reached.line(root) {
-            // All moves of a path are legal.
-            let _ = line.play(m);
-        }
-        let game = |plies, most| game_after(book, &start, &line, &reached, plies, most);
-        if let Some(whole) = game(u32::MAX, most)? {
-            out.write_all(&whole)?;
-            continue;
-        }
-        let alone = game(reached.ply(root).saturating_add(1), usize::MAX)?;
-        out.write_all(&alone.unwrap_or_default())?;
-        let Some(entry) = book.look_up(line.position())? else {
-            continue;
-        };
-        let next = choices(book, line.position(), &entry)?.into_iter().rev();
-        roots.extend(next.filter_map(|choice| {
-            let to = reached.number(&choice.after)?;
-            let is_first = reached.is_first_path(root, choice.book_move.m, to);
-            is_first.then_some(to)
-        }));
-    }
-    out.flush()?;
+    walked(book, line, options, |tree| tree.write_games(most, out))
+}
+
+/// Walks through what the book has after a line, and lets `write` write it.
+fn walked(
+    book: &dyn Book,
+    line: &Line,
+    options: PgnOptions,
+    write: impl FnOnce(&Tree<'_>) -> Result<(), ExportError>,
+) -> Result<Exported, ExportError> {
+    let walk = Walk::new(book, line.position(), options.limits)?;
+    let (reached, is_cut) = walk.finish()?;
+    write(&Tree {
+        book,
+        start: line,
+        reached: &reached,
+        plies: options.limits.plies,
+        has_numbers: options.has_numbers,
+    })?;
     Ok(Exported {
         positions: reached.len() as u64,
         is_cut,
     })
 }
 
-/// The game of a line and of what follows to `plies` from the start; `None` if
-/// it is longer than `most` bytes.
-fn game_after(
-    book: &dyn Book,
-    start: &Line,
-    line: &Line,
-    reached: &Reached,
-    plies: u32,
-    most: usize,
-) -> Result<Option<Vec<u8>>, ExportError> {
-    let mut game = Bounded {
-        bytes: Vec::new(),
-        most,
-        is_full: false,
-    };
-    let moves = first_moves(line);
-    let event = format!(
-        "{}{}{moves}",
-        event(book),
-        if moves.is_empty() { "" } else { ": " }
-    );
-    write_tags(&event, line, &mut game)?;
-    let written = TreeWriter {
-        book,
-        start,
-        line,
-        reached,
-        has_numbers: true,
-        plies,
-        text: Movetext::new(&mut game),
-        tasks: Vec::new(),
+/// What a walk has reached in a book, to be written as games.
+#[derive(Clone, Copy)]
+pub(super) struct Tree<'a> {
+    pub(super) book: &'a dyn Book,
+    /// Line after which the walk began.
+    pub(super) start: &'a Line,
+    pub(super) reached: &'a Reached,
+    /// Most plies after that line.
+    pub(super) plies: u32,
+    /// Whether each move gets a comment with its statistics.
+    pub(super) has_numbers: bool,
+}
+
+impl Tree<'_> {
+    /// Writes all of it as one game.
+    pub(super) fn write_one_game(&self, out: &mut dyn Write) -> Result<(), ExportError> {
+        write_tags(event(self.book), self.start, out)?;
+        self.write_movetext(self.start, self.plies, out)?;
+        Ok(out.flush()?)
     }
-    .write();
-    match written {
-        Err(ExportError::Write(_)) if game.is_full => Ok(None),
-        written => written.map(|()| Some(game.bytes)),
+
+    fn write_movetext(
+        &self,
+        line: &Line,
+        plies: u32,
+        out: &mut dyn Write,
+    ) -> Result<(), ExportError> {
+        TreeWriter {
+            tree: self,
+            line,
+            plies,
+            text: Movetext::new(out),
+            tasks: Vec::new(),
+        }
+        .write()
+    }
+
+    /// Writes it as games of at most `most` bytes, if the moves of one position
+    /// are no more than that.
+    pub(super) fn write_games(&self, most: usize, out: &mut dyn Write) -> Result<(), ExportError> {
+        let sizes = self.reached.sizes();
+        let start = self.start.position();
+        let mut roots: Vec<Number> = self.reached.number(start).into_iter().collect();
+        if roots.is_empty() {
+            return self.write_one_game(out);
+        }
+        while let Some(root) = roots.pop() {
+            let mut line = self.start.clone();
+            for m in self.reached.line(root) {
+                // All moves of a path are legal.
+                let _ = line.play(m);
+            }
+            let size = sizes.get(root as usize).map_or(0, |size| *size as usize);
+            if self.least_bytes(size) <= most
+                && let Some(whole) = self.game_after(&line, self.plies, most)?
+            {
+                out.write_all(&whole)?;
+                continue;
+            }
+            let plies = self.reached.ply(root).saturating_add(1);
+            let alone = self.game_after(&line, plies.min(self.plies), usize::MAX)?;
+            out.write_all(&alone.unwrap_or_default())?;
+            roots.extend(self.continuations(root, line.position())?.into_iter().rev());
+        }
+        Ok(out.flush()?)
+    }
+
+    /// No game of so many positions has fewer bytes than this.
+    fn least_bytes(&self, positions: usize) -> usize {
+        // At least two letters of a move, and a blank.
+        let least_move = if self.has_numbers {
+            numbers(&Statistics::default()).len() + 3
+        } else {
+            3
+        };
+        positions.saturating_sub(1).saturating_mul(least_move)
+    }
+
+    /// The positions that the first paths go on to from a position.
+    fn continuations(&self, from: Number, position: &Position) -> Result<Vec<Number>, Error> {
+        if self.reached.ply(from) >= self.plies {
+            return Ok(Vec::new());
+        }
+        let Some(entry) = self.book.look_up(position)? else {
+            return Ok(Vec::new());
+        };
+        let next = choices(self.book, position, &entry)?.into_iter();
+        let next = next.filter_map(|choice| {
+            let to = self.reached.number(&choice.after)?;
+            let is_first = self.reached.is_first_path(from, choice.book_move.m, to);
+            is_first.then_some(to)
+        });
+        Ok(next.collect())
+    }
+
+    /// The game of a line and of what follows to `plies` after the start; `None`
+    /// if it is longer than `most` bytes.
+    fn game_after(
+        &self,
+        line: &Line,
+        plies: u32,
+        most: usize,
+    ) -> Result<Option<Vec<u8>>, ExportError> {
+        let mut game = Bounded {
+            bytes: Vec::new(),
+            most,
+            is_full: false,
+        };
+        let event = event_of_moves(event(self.book), &first_moves(line));
+        write_tags(&event, line, &mut game)?;
+        match self.write_movetext(line, plies, &mut game) {
+            Err(ExportError::Write(_)) if game.is_full => Ok(None),
+            written => written.map(|()| Some(game.bytes)),
+        }
     }
 }
 
@@ -167,6 +220,25 @@ fn first_moves(line: &Line) -> String {
         words.push(san.to_string());
     }
     words.join(" ")
+}
+
+/// Names a game of a book after its first moves; where these are too many for
+/// the line of a tag, after the last of them.
+fn event_of_moves(book: &str, moves: &str) -> String {
+    if moves.is_empty() {
+        return book.to_owned();
+    }
+    let book: String = book.chars().take(EVENT_WIDTH / 2).collect();
+    let whole = format!("{book}: {moves}");
+    let starts = moves.match_indices(' ').map(|(blank, _)| blank + 1);
+    let tails = starts.filter_map(|start| moves.get(start..));
+    let tails = tails.filter(|tail| tail.starts_with(|first: char| first.is_ascii_digit()));
+    let mut shorter = tails.map(|tail| format!("{book}: ... {tail}"));
+    let fits = |event: &String| event.chars().count() <= EVENT_WIDTH;
+    if fits(&whole) {
+        return whole;
+    }
+    shorter.find(fits).unwrap_or(whole)
 }
 
 /// A text that takes no more than so many bytes.
@@ -211,14 +283,11 @@ fn event(book: &dyn Book) -> &str {
 }
 
 struct TreeWriter<'a> {
-    book: &'a dyn Book,
-    /// Line after which the walk began.
-    start: &'a Line,
-    /// Moves that the game begins with: `start`, or a path of the walk after
-    /// it.
+    tree: &'a Tree<'a>,
+    /// Moves that the game begins with: those of the tree, or a path of the walk
+    /// after them.
     line: &'a Line,
-    reached: &'a Reached,
-    has_numbers: bool,
+    /// Most plies after those of the tree.
     plies: u32,
     text: Movetext<'a>,
     tasks: Vec<Task>,
@@ -242,7 +311,7 @@ impl TreeWriter<'_> {
 
     fn write_tree(&mut self, half: u64) -> Result<(), ExportError> {
         let start = self.line.position();
-        if let Some(number) = self.reached.number(start) {
+        if let Some(number) = self.tree.reached.number(start) {
             self.tasks.push(Task::GoOn(number, start.clone(), half));
         }
         while let Some(task) = self.tasks.pop() {
@@ -263,10 +332,10 @@ impl TreeWriter<'_> {
     /// Writes the main move of a position, and queues its variations and its
     /// continuation.
     fn go_on(&mut self, number: Number, position: &Position, half: u64) -> Result<(), ExportError> {
-        let Some(entry) = self.book.look_up(position)? else {
+        let Some(entry) = self.tree.book.look_up(position)? else {
             return Ok(());
         };
-        let mut others = choices(self.book, position, &entry)?.into_iter();
+        let mut others = choices(self.tree.book, position, &entry)?.into_iter();
         let Some(main) = others.next() else {
             return Ok(());
         };
@@ -287,7 +356,7 @@ impl TreeWriter<'_> {
         let Some(child) = child else {
             return Ok(());
         };
-        if self.has_numbers {
+        if self.tree.has_numbers {
             self.text.command(&numbers(&child.statistics))?;
         }
         if let Some(text) = &child.text {
@@ -299,24 +368,29 @@ impl TreeWriter<'_> {
     /// Handles the position after a move: queues its moves, or comments where
     /// they are.
     fn after(&mut self, from: Number, choice: &Choice, half: u64) -> Result<(), ExportError> {
-        let Some(to) = self.reached.number(&choice.after) else {
+        let Some(to) = self.tree.reached.number(&choice.after) else {
             return Ok(());
         };
-        if self.reached.is_first_path(from, choice.book_move.m, to) {
-            if self.reached.ply(to) < self.plies {
+        if self
+            .tree
+            .reached
+            .is_first_path(from, choice.book_move.m, to)
+        {
+            if self.tree.reached.ply(to) < self.plies {
                 self.tasks
                     .push(Task::GoOn(to, choice.after.clone(), half + 1));
             }
             return Ok(());
         }
-        let way = self.written(&self.reached.line(to));
+        let way = self.written(&self.tree.reached.line(to));
         Ok(self.text.comment(&way)?)
     }
 
     /// Formats a path from the start of the game.
     fn written(&self, moves: &[Move]) -> String {
-        let start = &self.start.start().position;
+        let start = &self.tree.start.start().position;
         let whole = self
+            .tree
             .start
             .plies()
             .iter()
@@ -324,7 +398,7 @@ impl TreeWriter<'_> {
             .chain(moves.iter().copied());
         let mut position = start.clone();
         let mut words = vec!["->".to_owned()];
-        let first = first_half(self.start);
+        let first = first_half(self.tree.start);
         for (half, m) in (first..).zip(whole) {
             let Ok(san) = position.play(m) else {
                 break;
@@ -354,4 +428,24 @@ fn numbers(statistics: &Statistics) -> String {
         ..
     } = statistics;
     format!("[%cbfs games={games} w={white} d={draws} b={black}]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_game_is_named_after_as_many_of_its_moves_as_a_line_has_room_for() {
+        let moves = "1. e4 c5 2. Nf3 d6 3. d4 cxd4 4. Nxd4 Nf6 5. Nc3 a6 6. Be3 e5";
+        assert_eq!(event_of_moves("Book", ""), "Book");
+        assert_eq!(event_of_moves("Book", "1. e4 c5"), "Book: 1. e4 c5");
+        let named = event_of_moves("My best book", moves);
+        assert_eq!(
+            named,
+            "My best book: ... 3. d4 cxd4 4. Nxd4 Nf6 5. Nc3 a6 6. Be3 e5"
+        );
+        let named = event_of_moves(&"B".repeat(500), moves);
+        assert!(named.chars().count() <= EVENT_WIDTH, "{named}");
+        assert!(named.ends_with("B: ... 5. Nc3 a6 6. Be3 e5"), "{named}");
+    }
 }

@@ -11,55 +11,48 @@
 //! rook. The key includes an en passant file only if a pawn stands beside the
 //! one that stepped. Moves with weight 0 are in the book but never played.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use shakmaty::zobrist::{Zobrist64, ZobristValue};
 use shakmaty::{CastlingSide, Color, File, Move, Role, Square};
 
-use super::{ExportError, Exported};
-use crate::book::walk::{Limits, Walk};
-use crate::book::{Book, CanonicalBoard};
+use crate::book::CanonicalBoard;
+use crate::book::walk::Visit;
 use crate::game::Position;
 
-/// Writes all moves of all positions that moves from the start reach. All
-/// entries are kept in memory for sorting.
-///
-/// # Errors
-///
-/// As [`Book::find`]; errors of the writer.
-pub fn write_polyglot(
-    book: &dyn Book,
-    limits: Limits,
-    out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
-    let mut entries: Vec<(u64, u16, u16)> = Vec::new();
-    let mut walk = Walk::new(book, &book.start(), limits)?;
-    while let Some(visit) = walk.next_visit()? {
+/// The entries of a Polyglot book, which are kept in memory to be sorted.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    /// Key of the position, what the weight lacks of the largest, and the move:
+    /// within a position, the heaviest move comes first.
+    all: Vec<(u64, u16, u16)>,
+}
+
+impl Entries {
+    /// Adds the moves of a position.
+    pub(super) fn add(&mut self, visit: &Visit) {
         let key = polyglot_key(&visit.position);
-        let moves = visit.choices.iter().map(|choice| {
+        self.all.extend(visit.choices.iter().map(|choice| {
             let m = polyglot_move(choice.book_move.m);
             (key, u16::MAX - choice.weight, m)
-        });
-        entries.extend(moves);
+        }));
     }
-    // Within a position, the heaviest move comes first.
-    entries.sort_unstable();
-    for (key, lightness, m) in &entries {
-        let mut entry = [0; 16];
-        let fields = key.to_be_bytes().into_iter();
-        let fields = fields.chain(m.to_be_bytes());
-        let fields = fields.chain((u16::MAX - lightness).to_be_bytes());
-        entry
-            .iter_mut()
-            .zip(fields)
-            .for_each(|(byte, field)| *byte = field);
-        out.write_all(&entry)?;
+
+    /// Writes the book.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the writer.
+    pub(super) fn write(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.all.sort_unstable();
+        for (key, lightness, m) in &self.all {
+            out.write_all(&key.to_be_bytes())?;
+            out.write_all(&m.to_be_bytes())?;
+            out.write_all(&(u16::MAX - lightness).to_be_bytes())?;
+            out.write_all(&[0; 4])?;
+        }
+        Ok(())
     }
-    out.flush()?;
-    Ok(Exported {
-        positions: walk.reached().len() as u64,
-        is_cut: walk.is_cut(),
-    })
 }
 
 /// Returns the Polyglot key of a position.

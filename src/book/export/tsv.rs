@@ -1,32 +1,16 @@
 //! Export to a table: one row per position.
 
-use std::io::Write;
-
 use shakmaty::Color;
 
-use super::{ExportError, Exported, write_lines};
-use crate::book::Book;
 use crate::book::line::board_fields;
 use crate::book::text::{decimal, remark, rounded, unmarked};
-use crate::book::walk::{Limits, Visit};
+use crate::book::walk::Visit;
 
-const COLUMNS: &str = "fen\tply\tgames\twhite\tdraws\tblack\tscore\twhite_avg\tblack_avg\tweight\tflags\tcomment\tmoves";
+/// The names of the columns.
+pub(super) const COLUMNS: &str = "fen\tply\tgames\twhite\tdraws\tblack\tscore\twhite_avg\tblack_avg\tweight\tflags\tcomment\tmoves";
 
-/// Writes all positions that moves from the start reach.
-///
-/// # Errors
-///
-/// As [`Book::find`]; errors of the writer.
-pub fn write_positions(
-    book: &dyn Book,
-    limits: Limits,
-    out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
-    writeln!(out, "{COLUMNS}")?;
-    write_lines(book, limits, out, line)
-}
-
-fn line(visit: &Visit) -> String {
+/// The row of a position.
+pub(super) fn line(visit: &Visit) -> String {
     let entry = &visit.entry;
     let statistics = &entry.statistics;
     let moves: Vec<String> = visit

@@ -246,7 +246,10 @@ impl Snapshot {
     /// As [`attr_of`](Snapshot::attr_of), but for a length that takes long to
     /// find out.
     pub(crate) fn attr_at_once(&self, node: &Node) -> Result<Attr, Error> {
-        let is_long = || self.volume.long_work(node.ino, None).is_some();
+        let is_long = || {
+            self.volume.known_size(node.ino).is_none()
+                && self.volume.long_work(node.ino, None).is_some()
+        };
         if node.kind == NodeKind::File(Size::Asked) && is_long() {
             return Ok(self.unsized_attr(node));
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::BookVolume;
+use super::kept::Examined;
 use crate::book::check::{Checked, check};
 use crate::book::walk::Limits;
 use crate::escape::{self, push_line};
@@ -40,6 +41,7 @@ moves.tsv           the moves of the book, most games first
 stats.json          all that the book says of it
 line.pgn            the shortest line that leads there
 book.pgn            what the book has from there, as one game
+openings.pgn        the same as games that are not too long for Scid
 e4 c5 Nf3           links to the positions after its moves
 
 A position is one directory under fen/, whatever moves lead to it; any legal
@@ -89,13 +91,15 @@ pub(super) fn examine(volume: &BookVolume) -> Result<Examination, Error> {
         Ok(lines) => lines.into_iter().for_each(&mut add),
         Err(error) => add(error.to_string()),
     }
-    let mut note = |defect: Defect| add(defect.to_string());
     let mut checked = None;
     if book.facts().pages > u64::from(limit) {
-        book.defects().into_iter().for_each(&mut note);
+        let defects = book.defects().into_iter();
+        defects.for_each(|defect| add(defect.to_string()));
         text += "The book was not looked through, being larger than --export-limit; `cbfs check` does that.\n";
     } else {
-        checked = Some(check(book, Limits::positions(limit), &|_| {}, &mut note)?);
+        let examined = look_through(volume)?;
+        examined.defects.into_iter().for_each(&mut add);
+        checked = Some(examined.checked);
         if lines.len() == MOST_WARNINGS {
             text += "There may be more; `cbfs check` tells all.\n";
         }
@@ -104,6 +108,28 @@ pub(super) fn examine(volume: &BookVolume) -> Result<Examination, Error> {
         warnings: Text::from(text.into_bytes()),
         checked,
     })
+}
+
+/// Checks the book, unless an earlier mount did.
+fn look_through(volume: &BookVolume) -> Result<Examined, Error> {
+    if let Some(examined) = volume.kept.examined() {
+        return Ok(examined);
+    }
+    let book = &*volume.book;
+    let mut lines = BTreeSet::new();
+    let mut defects = Vec::new();
+    let mut note = |defect: Defect| {
+        let line = defect.to_string();
+        if lines.len() < MOST_WARNINGS && lines.insert(line.clone()) {
+            defects.push(line);
+        }
+    };
+    let limits = Limits::positions(volume.options.export_limit);
+    let checked = check(book, limits, &|_| {}, &mut note)?;
+    let examined = Examined { checked, defects };
+    let kept = &volume.kept;
+    kept.keep_examined(examined.clone(), book, &volume.options);
+    Ok(examined)
 }
 
 /// As `.cbfs/defects.txt` tells it.

@@ -15,11 +15,13 @@
 //! | `listing.rs` | what directories list |
 //! | `texts.rs`, `about.rs` | what is in the files |
 //! | `spool.rs` | where large texts lie |
+//! | `kept.rs` | what is kept for the next mount |
 //! | `game_files.rs` | the games that the book names |
 //! | `source.rs` | books on disk |
 
 mod about;
 mod game_files;
+mod kept;
 mod listing;
 mod numbers;
 mod source;
@@ -37,8 +39,10 @@ use shakmaty::Move;
 
 use self::about::Examination;
 use self::game_files::GameFiles;
-use self::numbers::{BookNode, Fixed, IN_EXPORTS};
-use self::spool::Spools;
+use self::kept::Kept;
+use self::numbers::{BookNode, Fixed};
+use self::spool::{Spool, Spools};
+use self::texts::TOGETHER;
 use super::positions::{self, File, Item, Key, LinkLocation, Nodes, Played, Scope};
 use crate::base::referenced::{self, Games};
 use crate::book::walk::shortest_line;
@@ -66,7 +70,7 @@ const LINES: usize = 1024;
 const MOST_SEARCHED: u32 = 100_000;
 
 /// What each position lists before its moves.
-const ITEMS: [(&str, Item); 7] = [
+const ITEMS: [(&str, Item); 8] = [
     ("position.fen", Item::File(File::Fen)),
     ("board.txt", Item::File(File::Board)),
     ("board.svg", Item::File(File::Picture)),
@@ -74,6 +78,7 @@ const ITEMS: [(&str, Item); 7] = [
     ("stats.json", Item::File(File::Stats)),
     ("line.pgn", Item::File(File::Line)),
     ("book.pgn", Item::File(File::BookPgn)),
+    ("openings.pgn", Item::File(File::Openings)),
 ];
 
 /// A book as directories.
@@ -89,7 +94,9 @@ pub struct BookVolume {
     texts: TextCache,
     /// Each `book.pgn`, those longest untouched leaving first.
     spools: Spools,
-    exports: Spools,
+    /// Exports, as they are written together.
+    exports: [Once<Arc<[Spool]>>; TOGETHER.len()],
+    kept: Kept,
     unreachable: Once<Arc<Unreachable>>,
     examination: Once<Examination>,
     games: GameFiles,
@@ -114,6 +121,7 @@ impl BookVolume {
         let lines = NonZeroUsize::new(LINES).unwrap_or(NonZeroUsize::MIN);
         BookVolume {
             bytes: bytes.fold(0, u64::saturating_add),
+            kept: Kept::of(book.as_ref(), &options),
             games: GameFiles::new(Games::new(Arc::clone(&book), options.games.clone())),
             book,
             options,
@@ -122,7 +130,7 @@ impl BookVolume {
             lines: Mutex::new(LruCache::new(lines)),
             texts: TextCache::new(TEXT_BYTES),
             spools: Spools::new(SPOOLED, SPOOLED_BYTES),
-            exports: Spools::new(IN_EXPORTS.len(), u64::MAX),
+            exports: Default::default(),
             unreachable: Once::default(),
             examination: Once::default(),
         }
@@ -155,8 +163,13 @@ impl BookVolume {
 
     fn unreachable(&self) -> Result<Arc<Unreachable>, Error> {
         self.unreachable.get_or_work_out(|| {
-            let limit = self.options.export_limit;
-            Ok(Arc::new(Unreachable::find(&*self.book, limit)?))
+            let examined = self.kept.examined();
+            let counted = examined.and_then(|examined| examined.checked.unreachable);
+            let found = match counted {
+                Some(0) => Unreachable::none(),
+                _ => Unreachable::find(&*self.book, self.options.export_limit)?,
+            };
+            Ok(Arc::new(found))
         })
     }
 
@@ -164,8 +177,10 @@ impl BookVolume {
     /// or a part of it.
     fn is_to_be_walked(&self, thing: &BookNode) -> bool {
         match thing {
-            BookNode::Fixed(Fixed::Export(_) | Fixed::Warnings | Fixed::Json)
-            | BookNode::Position(_, Item::File(File::Line | File::BookPgn)) => {
+            // Its length may be known from an earlier mount, its text is not.
+            BookNode::Fixed(Fixed::Export(format)) => !self.is_written(*format),
+            BookNode::Fixed(Fixed::Warnings | Fixed::Json)
+            | BookNode::Position(_, Item::File(File::Line | File::BookPgn | File::Openings)) => {
                 self.known_length(thing).is_none()
             }
             BookNode::Fixed(Fixed::Unreachable) => self.unreachable.get().is_none(),
@@ -287,6 +302,9 @@ impl Volume for BookVolume {
     }
 
     fn size(&self, ino: Ino) -> Result<u64, Error> {
+        if let Some(known) = self.known_size(ino) {
+            return Ok(known);
+        }
         self.with_text(ino, |text| text.len() as u64, |spool| Ok(spool.bytes()))
     }
 
@@ -319,7 +337,10 @@ impl Volume for BookVolume {
             // All other names are looked up without their lengths.
             Some(_) => thing == BookNode::Fixed(Fixed::Unreachable),
         };
-        (is_asked && self.is_to_be_walked(&thing)).then_some(ino)
+        (is_asked && self.is_to_be_walked(&thing)).then(|| match thing {
+            BookNode::Fixed(fixed) => fixed.walked_with().ino(),
+            _ => ino,
+        })
     }
 
     fn look_ahead(&self) {

@@ -7,6 +7,7 @@
 //! | `/games/0/` and so on | kind 60, index the source |
 //! | games | kind 61, counted through all sources |
 
+use super::texts::TOGETHER;
 use crate::book::export::ExportFormat;
 use crate::fs::Ino;
 use crate::views::positions::{Item, Key, Nodes};
@@ -94,6 +95,20 @@ pub(super) const IN_EXPORTS: [(&str, Fixed); 5] = [
 ];
 
 impl Fixed {
+    /// The one of those for which the same walk is done that stands for them.
+    pub(super) fn walked_with(self) -> Fixed {
+        match self {
+            Fixed::Export(format) => {
+                let mut groups = TOGETHER.into_iter();
+                let group = groups.find(|formats| formats.contains(&format));
+                let first = group.and_then(|formats| formats.first());
+                Fixed::Export(first.copied().unwrap_or(format))
+            }
+            Fixed::Json => Fixed::Warnings,
+            other => other,
+        }
+    }
+
     /// Its number.
     pub(super) fn ino(self) -> Ino {
         let place = ALL.iter().position(|fixed| *fixed == self);

@@ -22,6 +22,8 @@ pub struct BookOptions {
     /// Where the games lie that the book names, and in which code page the
     /// names of players are.
     pub games: GamesOptions,
+    /// Directory of what is kept for the next mount; `None` if nothing is.
+    pub caches: Option<PathBuf>,
 }
 
 impl Default for BookOptions {
@@ -29,6 +31,7 @@ impl Default for BookOptions {
         BookOptions {
             export_limit: 2_000_000,
             games: GamesOptions::default(),
+            caches: None,
         }
     }
 }

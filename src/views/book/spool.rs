@@ -22,12 +22,21 @@ pub(super) struct Spool {
 
 impl Spool {
     fn new(write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Error>) -> Result<Spool, Error> {
-        let failed = |error: io::Error| Error::Damaged(format!("temporary file: {error}"));
-        let file = tempfile::tempfile().map_err(failed)?;
-        let mut writer = BufWriter::with_capacity(1 << 16, file);
+        let mut writer = Spool::begin()?;
         write(&mut writer)?;
-        writer.flush().map_err(failed)?;
-        let bytes = writer.stream_position().map_err(failed)?;
+        Spool::end(writer)
+    }
+
+    /// Begins a text.
+    pub(super) fn begin() -> Result<BufWriter<File>, Error> {
+        let file = tempfile::tempfile().map_err(|error| failed(&error))?;
+        Ok(BufWriter::with_capacity(1 << 16, file))
+    }
+
+    /// The text that was written.
+    pub(super) fn end(mut writer: BufWriter<File>) -> Result<Spool, Error> {
+        writer.flush().map_err(|error| failed(&error))?;
+        let bytes = writer.stream_position().map_err(|error| failed(&error))?;
         let (file, _) = writer.into_parts();
         Ok(Spool { file, bytes })
     }
@@ -43,9 +52,13 @@ impl Spool {
         let wanted = left.min(u64::from(length));
         let mut bytes = vec![0; usize::try_from(wanted).unwrap_or(0)];
         let read = self.file.read_exact_at(&mut bytes, offset);
-        read.map_err(|error| Error::Damaged(format!("temporary file: {error}")))?;
+        read.map_err(|error| failed(&error))?;
         Ok(bytes)
     }
+}
+
+fn failed(error: &io::Error) -> Error {
+    Error::Damaged(format!("temporary file: {error}"))
 }
 
 /// Up to `length` bytes of `text` from `offset` on.

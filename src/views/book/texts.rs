@@ -9,13 +9,22 @@ use super::about::{self, Examination};
 use super::numbers::{self, BookNode, Fixed};
 use super::spool::{Spool, slice};
 use crate::book::choice::choices;
-use crate::book::export::{ExportError, ExportFormat, Exported};
+use crate::book::export::{ExportError, ExportFormat, Exported, write_together};
 use crate::book::walk::Limits;
 use crate::book::{board_fields, position_files};
+use crate::fs::content::once::Once;
 use crate::fs::{Error, Ino, Text};
 use crate::game::{Position, board_text};
 use crate::picture::board::{Popular, of_moves};
+use crate::views::positions::File::{BookPgn, Openings};
 use crate::views::positions::{self, Item, Key, position_fen};
+
+/// Exports that are written together, during one walk: who asks for the length
+/// of one mostly asks for that of the others next.
+pub(super) const TOGETHER: [&[ExportFormat]; 2] = [
+    &[ExportFormat::Epd, ExportFormat::Tsv, ExportFormat::Polyglot],
+    &[ExportFormat::Pgn, ExportFormat::Openings],
+];
 
 /// Under what a text is kept: the hash of a position and which file of it; of
 /// others 0 and the inode number.
@@ -49,8 +58,8 @@ impl BookVolume {
     pub(super) fn known_length(&self, thing: &BookNode) -> Option<u64> {
         let key = text_key(thing);
         let text = match thing {
-            BookNode::Fixed(Fixed::Export(_)) => return self.exports.known_bytes(key),
-            BookNode::Position(_, Item::File(positions::File::BookPgn)) => {
+            BookNode::Fixed(Fixed::Export(format)) => return self.export_bytes(*format),
+            BookNode::Position(_, Item::File(BookPgn | Openings)) => {
                 return self.spools.known_bytes(key);
             }
             BookNode::Fixed(Fixed::Warnings) => {
@@ -78,7 +87,7 @@ impl BookVolume {
             positions::File::Stats => position_files::stats_json(book, &position)?,
             positions::File::Line => position_files::line_pgn(book, &*self.line(key)?),
             // The first is not small, the others are of bases.
-            positions::File::BookPgn | positions::File::GamesTsv | positions::File::GamesPgn => {
+            BookPgn | Openings | positions::File::GamesTsv | positions::File::GamesPgn => {
                 return Err(Error::NotFound);
             }
         })
@@ -103,22 +112,75 @@ impl BookVolume {
         Ok(of_moves(position, &moves.collect::<Vec<_>>()))
     }
 
-    /// What the book has from a position on.
-    fn book_pgn(&self, thing: &BookNode, key: &Key) -> Result<Arc<Spool>, Error> {
+    /// What the book has from a position on, as one game or several.
+    fn book_pgn(
+        &self,
+        thing: &BookNode,
+        key: &Key,
+        file: positions::File,
+    ) -> Result<Arc<Spool>, Error> {
         let line = self.line(key)?;
+        let write = match file {
+            Openings => position_files::openings_pgn,
+            _ => position_files::book_pgn,
+        };
         self.spools.get(text_key(thing), |out| {
-            let limit = self.options.export_limit;
-            let written = position_files::book_pgn(&*self.book, &line, limit, out)?;
+            let written = write(&*self.book, &line, self.options.export_limit, out)?;
             self.tell_cut(written, Some("%"), out)
         })
     }
 
-    fn export(&self, format: ExportFormat) -> Result<Arc<Spool>, Error> {
-        self.exports.get((0, Fixed::Export(format).ino()), |out| {
-            let limits = Limits::positions(self.options.export_limit);
-            let written = format.write(&*self.book, limits, out)?;
-            self.tell_cut(written, format.remark(), out)
+    /// Whether the text of an export is there.
+    pub(super) fn is_written(&self, format: ExportFormat) -> bool {
+        self.export_slot(format)
+            .is_some_and(|(slot, _)| slot.get().is_some())
+    }
+
+    /// How long an export is, if that is known.
+    fn export_bytes(&self, format: ExportFormat) -> Option<u64> {
+        let (slot, place) = self.export_slot(format)?;
+        match slot.get() {
+            Some(spools) => spools.get(place).map(Spool::bytes),
+            None => self.kept.length(format),
+        }
+    }
+
+    /// Where an export lies: among those that are written with it.
+    fn export_slot(&self, format: ExportFormat) -> Option<(&Once<Arc<[Spool]>>, usize)> {
+        let mut slots = self.exports.iter().zip(TOGETHER);
+        slots.find_map(|(slot, formats)| {
+            let place = formats.iter().position(|written| *written == format)?;
+            Some((slot, place))
         })
+    }
+
+    /// An export, and all that are written with it.
+    fn export(&self, format: ExportFormat) -> Result<(Arc<[Spool]>, usize), Error> {
+        let (slot, place) = self.export_slot(format).ok_or(Error::NotFound)?;
+        let formats = TOGETHER.into_iter().find(|all| all.contains(&format));
+        let spools = slot.get_or_work_out(|| {
+            let spools = self.write_together(formats.unwrap_or_default())?;
+            let lengths = spools.iter().map(Spool::bytes);
+            let lengths = formats.unwrap_or_default().iter().copied().zip(lengths);
+            self.kept.keep_lengths(lengths, &*self.book, &self.options);
+            Ok(spools)
+        })?;
+        Ok((spools, place))
+    }
+
+    fn write_together(&self, formats: &[ExportFormat]) -> Result<Arc<[Spool]>, Error> {
+        let files = formats.iter().map(|_| Spool::begin());
+        let mut files = files.collect::<Result<Vec<_>, Error>>()?;
+        let outputs = formats.iter().copied().zip(&mut files);
+        let mut outputs: Vec<(ExportFormat, &mut dyn Write)> = outputs
+            .map(|(format, file)| (format, file as &mut dyn Write))
+            .collect();
+        let limits = Limits::positions(self.options.export_limit);
+        let written = write_together(&*self.book, limits, &mut outputs)?;
+        for (format, file) in formats.iter().zip(&mut files) {
+            self.tell_cut(written, format.remark(), file)?;
+        }
+        files.into_iter().map(Spool::end).collect()
     }
 
     /// Says at the end of a text that it is not whole, if so; what begins with
@@ -156,9 +218,12 @@ impl BookVolume {
     ) -> Result<T, Error> {
         let thing = self.thing(ino)?;
         match &thing {
-            BookNode::Fixed(Fixed::Export(export)) => large(&*self.export(*export)?),
-            BookNode::Position(key, Item::File(positions::File::BookPgn)) => {
-                large(&*self.book_pgn(&thing, key)?)
+            BookNode::Fixed(Fixed::Export(format)) => {
+                let (spools, place) = self.export(*format)?;
+                large(spools.get(place).ok_or(Error::NotFound)?)
+            }
+            BookNode::Position(key, Item::File(file @ (BookPgn | Openings))) => {
+                large(&*self.book_pgn(&thing, key, *file)?)
             }
             _ => Ok(small(&self.text(&thing)?)),
         }

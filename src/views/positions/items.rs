@@ -30,6 +30,8 @@ pub(crate) enum File {
     Line,
     /// `book.pgn`
     BookPgn,
+    /// `openings.pgn`
+    Openings,
     /// `games.tsv`
     GamesTsv,
     /// `games.pgn`
@@ -49,7 +51,7 @@ pub(crate) enum LinkLocation {
     Above,
 }
 
-const ITEMS: [Item; 15] = [
+const ITEMS: [Item; 16] = [
     Item::Directory,
     Item::File(File::Fen),
     Item::File(File::Board),
@@ -65,6 +67,7 @@ const ITEMS: [Item; 15] = [
     Item::Link(LinkLocation::Lines),
     Item::Link(LinkLocation::Above),
     Item::File(File::Picture),
+    Item::File(File::Openings),
 ];
 
 impl Item {

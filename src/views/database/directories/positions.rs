@@ -155,7 +155,9 @@ impl DatabaseVolume {
                     format!("{json:#}\n").into_bytes()
                 }
                 File::Line => self.line_pgn(&key, &position)?,
-                File::BookPgn | File::GamesTsv | File::GamesPgn => return Err(Error::NotFound),
+                File::BookPgn | File::Openings | File::GamesTsv | File::GamesPgn => {
+                    return Err(Error::NotFound);
+                }
             };
             Ok(Text::from(text))
         })

@@ -1,0 +1,276 @@
+//! What only a walk through the whole book tells, kept for the next mount: how
+//! long its exports are, and what an examination found.
+//!
+//! It lies in a file of the user's cache directory: a line with a hash, and JSON.
+//! The hash is that of what the book is, by the identities of its files and what
+//! else decides on its texts, and of the JSON. A file with another hash is as good
+//! as none.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use super::BookOptions;
+use crate::book::Book;
+use crate::book::check::Checked;
+use crate::book::export::{ExportFormat, RENDER_VERSION};
+use crate::storage::identities;
+
+/// Bytes of the file, at most.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// What is kept of a book.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// The file, and what the book is; `None` if nothing is kept.
+    file: Option<(PathBuf, String)>,
+    known: Mutex<Known>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// Lengths of exports, by their names.
+    lengths: Map<String, Value>,
+    examined: Option<Examined>,
+}
+
+/// What an examination of a book found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Examined {
+    pub(super) checked: Checked,
+    /// The defects, a line each.
+    pub(super) defects: Vec<String>,
+}
+
+impl Kept {
+    /// What an earlier mount of this book has left.
+    pub(super) fn of(book: &dyn Book, options: &BookOptions) -> Kept {
+        let Some(file) = file_of(book, options) else {
+            return Kept::default();
+        };
+        let known = load(&file.0, &file.1).unwrap_or_else(|error| {
+            log::debug!("{}: {error}", file.0.display());
+            None
+        });
+        Kept {
+            file: Some(file),
+            known: Mutex::new(known.unwrap_or_default()),
+        }
+    }
+
+    /// The length of an export.
+    pub(super) fn length(&self, format: ExportFormat) -> Option<u64> {
+        self.known.lock().lengths.get(name(format))?.as_u64()
+    }
+
+    /// What an examination found.
+    pub(super) fn examined(&self) -> Option<Examined> {
+        self.known.lock().examined.clone()
+    }
+
+    /// Keeps the lengths of exports. That it fails costs time at the next mount
+    /// and is no error.
+    pub(super) fn keep_lengths(
+        &self,
+        lengths: impl Iterator<Item = (ExportFormat, u64)>,
+        book: &dyn Book,
+        options: &BookOptions,
+    ) {
+        let mut known = self.known.lock();
+        for (format, bytes) in lengths {
+            known.lengths.insert(name(format).to_owned(), bytes.into());
+        }
+        self.save(&known, book, options);
+    }
+
+    /// Keeps what an examination found.
+    pub(super) fn keep_examined(&self, examined: Examined, book: &dyn Book, options: &BookOptions) {
+        let mut known = self.known.lock();
+        known.examined = Some(examined);
+        self.save(&known, book, options);
+    }
+
+    fn save(&self, known: &Known, book: &dyn Book, options: &BookOptions) {
+        // Of a book that has changed meanwhile it tells nothing.
+        let Some((path, identity)) = self
+            .file
+            .as_ref()
+            .filter(|file| file_of(book, options).as_ref() == Some(*file))
+        else {
+            return;
+        };
+        if let Err(error) = save(known, path, identity) {
+            log::debug!("{}: {error}", path.display());
+        }
+    }
+}
+
+/// Where things of a book are kept, and what the book is.
+fn file_of(book: &dyn Book, options: &BookOptions) -> Option<(PathBuf, String)> {
+    let facts = book.facts();
+    let paths = || facts.members.iter().map(|member| member.path.as_path());
+    let first = paths().next()?;
+    let absolute = std::path::absolute(first).ok()?;
+    let hash = xxh3_64(absolute.as_os_str().as_encoded_bytes());
+    let stem: String = facts.stem.chars().take(40).collect();
+    let name = format!("{}-{hash:016x}.book", stem.replace('/', "_"));
+    let identity = format!(
+        "{} render {RENDER_VERSION} limit {} code page {:?} {}",
+        env!("CARGO_PKG_VERSION"),
+        options.export_limit,
+        options.games.code_page,
+        identities(paths()),
+    );
+    Some((options.caches.as_ref()?.join(name), identity))
+}
+
+/// The name under which the length of an export is kept.
+fn name(format: ExportFormat) -> &'static str {
+    match format {
+        ExportFormat::Pgn => "pgn",
+        ExportFormat::Openings => "openings",
+        ExportFormat::Epd => "epd",
+        ExportFormat::Tsv => "tsv",
+        ExportFormat::Polyglot => "polyglot",
+    }
+}
+
+/// The first line of a file with this body.
+fn head(identity: &str, body: &str) -> String {
+    let mut hasher = Xxh3::new();
+    hasher.update(identity.as_bytes());
+    hasher.update(&[0]);
+    hasher.update(body.as_bytes());
+    format!("cbfs book 1 {:016x}\n", hasher.digest())
+}
+
+/// What the file has of the book that is this; `None` if it is of another, or
+/// damaged.
+fn load(path: &Path, identity: &str) -> io::Result<Option<Known>> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(MOST_BYTES)
+        .read_to_string(&mut text)?;
+    let Some((_, body)) = text.split_once('\n') else {
+        return Ok(None);
+    };
+    if !text.starts_with(&head(identity, body)) {
+        return Ok(None);
+    }
+    Ok(serde_json::from_str(body)
+        .ok()
+        .map(|value: Value| Known::from(&value)))
+}
+
+/// Writes the file, whole or not at all.
+fn save(known: &Known, path: &Path, identity: &str) -> io::Result<()> {
+    let body = known.json().to_string();
+    let directory = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(head(identity, &body).as_bytes())?;
+    file.write_all(body.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}
+
+impl Known {
+    fn json(&self) -> Value {
+        let examined = self.examined.as_ref().map(|examined| {
+            let Checked {
+                positions,
+                reached,
+                moves,
+                unreachable,
+            } = examined.checked;
+            json!({
+                "positions": positions,
+                "reached": reached,
+                "moves": moves,
+                "unreachable": unreachable,
+                "defects": examined.defects,
+            })
+        });
+        json!({"lengths": self.lengths, "examined": examined})
+    }
+
+    fn from(value: &Value) -> Known {
+        let lengths = value.get("lengths").and_then(Value::as_object);
+        Known {
+            lengths: lengths.cloned().unwrap_or_default(),
+            examined: value.get("examined").and_then(Examined::from),
+        }
+    }
+}
+
+impl Examined {
+    fn from(value: &Value) -> Option<Examined> {
+        let number = |name: &str| value.get(name).and_then(Value::as_u64);
+        let defects = value.get("defects")?.as_array()?.iter();
+        let defects = defects.map(|line| line.as_str().map(str::to_owned));
+        Some(Examined {
+            checked: Checked {
+                positions: number("positions")?,
+                reached: number("reached"),
+                moves: number("moves")?,
+                unreachable: number("unreachable"),
+            },
+            defects: defects.collect::<Option<_>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known() -> Known {
+        let mut lengths = Map::new();
+        lengths.insert("epd".to_owned(), 7_000_000_000_u64.into());
+        Known {
+            lengths,
+            examined: Some(Examined {
+                checked: Checked {
+                    positions: 7,
+                    reached: None,
+                    moves: 9,
+                    unreachable: Some(0),
+                },
+                defects: vec!["a line".to_owned(), "\"еще\n".to_owned()],
+            }),
+        }
+    }
+
+    #[test]
+    fn what_was_kept_of_a_book_comes_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new/a.book");
+        save(&known(), &path, "this book").unwrap();
+        let back = load(&path, "this book").unwrap().unwrap();
+        assert_eq!(back.examined, known().examined);
+        assert_eq!(back.lengths, known().lengths);
+        assert!(load(&path, "that book").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_damaged_file_is_as_good_as_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.book");
+        save(&known(), &path, "this book").unwrap();
+        let good = std::fs::read(&path).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            std::fs::write(&path, &bad).unwrap();
+            let loaded = load(&path, "this book");
+            assert!(loaded.is_err() || loaded.unwrap().is_none(), "{at}");
+            std::fs::write(&path, &good[..at]).unwrap();
+            let loaded = load(&path, "this book");
+            assert!(loaded.is_err() || loaded.unwrap().is_none(), "{at}");
+        }
+    }
+}
