@@ -15,7 +15,7 @@ mod groups;
 mod headers;
 mod kept_index;
 mod merges;
-mod opener;
+mod on_disk;
 mod position_index;
 pub mod referenced;
 mod searched;
@@ -44,8 +44,8 @@ pub use self::headers::{
 };
 pub(crate) use self::kept_index::KeptIndex;
 pub use self::merges::{ALL_GAMES, Merged, MergedPair, Merges};
-pub use self::opener::Writer;
-pub(crate) use self::opener::{Opened, Opener};
+pub use self::on_disk::Writer;
+pub(crate) use self::on_disk::{BaseOnDisk, Opened};
 pub use self::position_index::{
     FilesState, IndexMaking, IndexState, delete_index, index_file, index_of, make_index, open_index,
 };

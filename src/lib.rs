@@ -25,6 +25,7 @@
 //!   picture                boards and pages of games
 //!   bytes  storage  html   integers and strings  |  where bytes live, are saved  |  pages
 //!   escape  names          messages without control characters  |  names of files
+//!   calendar               dates as numbers of days, times for people
 //! ```
 //!
 //! | room | may use |
@@ -33,11 +34,12 @@
 //! | `html` | nothing |
 //! | `escape` | nothing |
 //! | `names` | nothing |
+//! | `calendar` | nothing |
 //! | `storage` | `names`, `escape` |
-//! | `archive` | `storage` |
+//! | `archive` | `storage`, `calendar` |
 //! | `game` | nothing |
 //! | `pgn` | `game` |
-//! | `cbh` | `game`, `bytes`, `storage`, `html` |
+//! | `cbh` | `game`, `bytes`, `storage`, `html`, `calendar` |
 //! | `cbh2` | `cbh`, `game`, `bytes`, `storage`, `html` |
 //! | `book` | `openings`, `game`, `bytes`, `storage` |
 //! | `openings` | `pgn`, `game` |
@@ -46,8 +48,8 @@
 //! | `search` | `openings`, `game`, `storage` |
 //! | `base` | `search`, `pgn`, `archive`, `book`, `cbh2`, `cbh`, `game`, `storage`, `html`, `names` |
 //! | `pages` | `base`, `picture`, `search`, `openings`, `pgn`, `cbh`, `game`, `storage` |
-//! | `tables` | `base`, `cbh`, `book`, `openings`, `pgn`, `game`, `bytes`, `storage` |
-//! | `fs` | `storage`, `names`, `escape` |
+//! | `tables` | `base`, `cbh`, `book`, `openings`, `pgn`, `game`, `bytes`, `storage`, `calendar` |
+//! | `fs` | `storage`, `names`, `escape`, `calendar` |
 //! | `views` | `fs`, `import`, `pages`, `picture`, `openings`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `names`, `escape` |
 //! | `drafts` | `fs`, `storage`, `names`, `escape` |
 //! | `vfs` | `drafts`, `fs`, `views`, `names`, `escape` |
@@ -78,6 +80,7 @@ pub mod archive;
 pub mod base;
 pub mod book;
 pub mod bytes;
+mod calendar;
 pub mod cbh;
 pub mod cbh2;
 pub mod cli;

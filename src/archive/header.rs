@@ -23,6 +23,7 @@
 //!
 //! All numbers are little-endian.
 
+use crate::calendar::{DAY, date_at, days_of};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Length of the header.
@@ -159,22 +160,14 @@ impl Record {
     }
 }
 
-const DAY: u64 = 86_400;
-
-/// Number of days from 1970-01-01 to a date; `None` before that. Years begin in
-/// March here, so that the leap day is their last.
+/// Number of days from 1970-01-01 to a date; `None` before that. A day that its
+/// month does not have counts on.
 fn days_to(year: u64, month: u64, day: u64) -> Option<u64> {
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+    if !(1970..=9999).contains(&year) || !(1..=31).contains(&day) {
         return None;
     }
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let days = year * 365 + year / 4 - year / 100 + year / 400;
-    let days = days + (153 * month + 2) / 5 + day - 1;
-    days.checked_sub(719_468)
+    let first = (u16::try_from(year).ok()?, u8::try_from(month).ok()?, 1);
+    Some(u64::try_from(days_of(first)?).ok()? + day - 1)
 }
 
 /// Returns the time of the numbers `YYYYMMDD` and `HHMMSScc`; `None` if they
@@ -192,19 +185,9 @@ fn time_of(date: u64, time: u64) -> Option<SystemTime> {
 /// Returns the numbers `YYYYMMDD` and `HHMMSScc` of a time.
 fn date_and_time(time: SystemTime) -> (u32, u32) {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (days, second) = (since.as_secs() / DAY, since.as_secs() % DAY);
-    // The first guess is at most one day off; the calendar has no closed
-    // formula.
-    let days_of = |date: u32| {
-        let date = u64::from(date);
-        days_to(date / 10_000, date / 100 % 100, date % 100)
-    };
-    let months = (1970..=9999_u32)
-        .flat_map(|year| (1..=12).map(move |month| year * 10_000 + month * 100 + 1));
-    let first = months.take_while(|first| days_of(*first).is_some_and(|first| first <= days));
-    let first = first.last().unwrap_or(19_700_101);
-    let day = days.saturating_sub(days_of(first).unwrap_or(0));
-    let date = first + u32::try_from(day).unwrap_or(0);
+    let second = since.as_secs() % DAY;
+    let (year, month, day) = date_at(time);
+    let date = u32::from(year) * 10_000 + u32::from(month) * 100 + u32::from(day);
     let clock = second / 3600 * 10_000 + second / 60 % 60 * 100 + second % 60;
     let clock = clock * 100 + u64::from(since.subsec_millis() / 10);
     (date, u32::try_from(clock).unwrap_or(0))

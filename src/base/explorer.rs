@@ -6,9 +6,10 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{Base, FilesState, KeptIndex, Searched};
 use crate::cbh::Changes;
@@ -107,7 +108,7 @@ impl Explorer {
         };
         let states = self.indexes.iter().zip(&self.before);
         for ((index, before), next) in states.zip(&mut after.before) {
-            *next = match (lock(index).clone(), before) {
+            *next = match (index.lock().clone(), before) {
                 (Some(index), _) => Some((index, changed().collect())),
                 (None, Some((index, games))) => {
                     let games = games.iter().copied().chain(changed());
@@ -120,7 +121,7 @@ impl Explorer {
     }
 
     fn answers(&self) -> MutexGuard<'_, Answers> {
-        lock(&self.answers)
+        self.answers.lock()
     }
 }
 
@@ -167,7 +168,7 @@ impl Explorer {
             return Ok(Arc::clone(known));
         }
         let query = Query::parse(scope).map_err(|_| Unanswered::NotAQuery)?;
-        let _searching = lock(&self.searching);
+        let _searching = self.searching.lock();
         if let Some(known) = self.answers().queries.get(scope) {
             return Ok(Arc::clone(known));
         }
@@ -222,7 +223,7 @@ impl Explorer {
             self.answers().keep_played(key, &played);
             return Ok(played);
         }
-        let _searching = lock(&self.searching);
+        let _searching = self.searching.lock();
         if let Some(known) = known() {
             return Ok(known);
         }
@@ -252,7 +253,7 @@ impl Explorer {
             self.answers().keep_games(key, &games);
             return Ok(games);
         }
-        let _searching = lock(&self.searching);
+        let _searching = self.searching.lock();
         if let Some(known) = known() {
             return Ok(known);
         }
@@ -354,20 +355,20 @@ impl Explorer {
             return Ok(None);
         };
         let known = || {
-            let index = lock(index).clone();
+            let index = index.lock().clone();
             index.filter(|index| !self.is_left(index))
         };
         if let Some(known) = known() {
             return Ok(Some(known));
         }
-        let _making = lock(&self.making);
+        let _making = self.making.lock();
         if let Some(known) = known() {
             return Ok(Some(known));
         }
         let made = self.make_index(base, before.as_ref(), in_variations);
         ensure_present(base.as_ref())?;
         let made = made.map_err(|fault| damaged(&fault))?.map(Arc::new);
-        lock(index).clone_from(&made);
+        index.lock().clone_from(&made);
         Ok(made)
     }
 
@@ -395,10 +396,6 @@ impl Explorer {
         let segment = index.segment();
         segment.is_some_and(|(segment, _)| self.kept.has_left(segment))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Fails if a save happened since: reads may mix two states.

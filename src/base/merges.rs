@@ -18,9 +18,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use shakmaty::Color;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::cbh::{EntityId, EntityKind, GameId, Mention, SaveError, Saver};
+use crate::storage::name_of_set_elsewhere;
 
 /// The first field of the first line.
 const HEAD: &str = "cbfs merge 1";
@@ -319,13 +319,8 @@ pub struct Merges {
 impl Merges {
     /// Below the directory `state`; whichever file of the base is named.
     pub fn of(state: &Path, base: &Path) -> Merges {
-        let whole = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
-        let whole = whole.with_extension("");
-        let stem = whole.file_stem().unwrap_or_default().to_string_lossy();
-        let stem: String = stem.chars().take(40).collect();
-        let hash = xxh3_64(whole.as_os_str().as_encoded_bytes());
         Merges {
-            folder: state.join("merges").join(format!("{stem}-{hash:016x}")),
+            folder: state.join("merges").join(name_of_set_elsewhere(base)),
         }
     }
 

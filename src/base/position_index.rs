@@ -18,7 +18,7 @@ use super::{Base, Searched};
 use crate::search::{
     Fault, GameSet, Index, MOST_CHANGED, NewSegment, Phase, Segment, Source, masks_file,
 };
-use crate::storage::{marked, split_name};
+use crate::storage::{marked, name_elsewhere};
 
 /// Age in seconds below which a file could change again without a new
 /// timestamp.
@@ -42,10 +42,7 @@ pub fn index_file(base: &dyn Base, caches: &Path) -> PathBuf {
             .unwrap_or_default(),
     };
     let headers = fs::canonicalize(&headers).unwrap_or(headers);
-    let (stem, _) = split_name(&headers);
-    let stem: String = stem.to_string_lossy().chars().take(40).collect();
-    let hash = marked(0, headers.as_os_str().as_bytes());
-    caches.join(format!("{stem}-{hash:016x}.positions"))
+    caches.join(name_elsewhere(&headers) + ".positions")
 }
 
 /// A number for the files of a base as they are.

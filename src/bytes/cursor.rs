@@ -9,9 +9,9 @@ use super::Malformed;
 /// ```
 /// use cbfs::bytes::ByteReader;
 ///
-/// let mut reader = ByteReader::new(&[0x00, 0x2a, 0x01, 0x00, 0x00]);
+/// let mut reader = ByteReader::new(&[0x00, 0x2a, 0x00, 0x00, 0x01]);
 /// assert_eq!(reader.u16_be().unwrap(), 42);
-/// assert_eq!(reader.u24_le().unwrap(), 1);
+/// assert_eq!(reader.u24_be().unwrap(), 1);
 /// assert!(reader.u8().is_err());
 /// ```
 #[derive(Clone, Debug)]
@@ -104,13 +104,6 @@ impl<'a> ByteReader<'a> {
     pub fn u24_be(&mut self) -> Result<u32, Malformed> {
         self.array()
             .map(|[a, b, c]| u32::from_be_bytes([0, a, b, c]))
-    }
-
-    /// Reads three bytes, little-endian.
-    #[inline]
-    pub fn u24_le(&mut self) -> Result<u32, Malformed> {
-        self.array()
-            .map(|[a, b, c]| u32::from_le_bytes([a, b, c, 0]))
     }
 
     /// Reads four bytes, big-endian.

@@ -42,6 +42,7 @@ pub(crate) use annotations::{
 };
 pub(crate) use base::crossref::CrossrefBuilder;
 pub use base::crossref::{Crossref, Group, Grouping};
+pub(crate) use base::database::MOST_INI_BYTES;
 pub(crate) use base::database::find::{Candidate, Search};
 pub(crate) use base::database::lists::CachedLists;
 pub use base::database::{

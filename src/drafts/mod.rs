@@ -54,7 +54,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::SystemTime;
 
 use parking_lot::{Mutex, MutexGuard};
-use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::access::{Access, Handle, RenameMode};
 use self::names::Place;
@@ -63,8 +62,8 @@ use crate::fs::editor::{Edit, Editor, Refusal, Role, Saved};
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::mount::whole::Mount;
 use crate::fs::{Attr, Bytes, Error, Ino};
-use crate::storage::Pool;
 use crate::storage::rejected::{Origin, Rejected};
+use crate::storage::{Pool, name_of_set_elsewhere};
 
 /// The kind of number that drafts with a name of their own have; no volume uses
 /// it.
@@ -178,12 +177,7 @@ fn name_of(slot: &LiveBase) -> String {
     let Some(path) = slot.source().and_then(crate::fs::Source::path) else {
         return "base".to_owned();
     };
-    let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let whole = whole.with_extension("");
-    let stem = whole.file_stem().unwrap_or_default().to_string_lossy();
-    let stem: String = stem.chars().take(40).collect();
-    let hash = xxh3_64(whole.as_os_str().as_encoded_bytes());
-    format!("{stem}-{hash:016x}")
+    name_of_set_elsewhere(path)
 }
 
 /// Whether a file is a draft with a number of its own.

@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use xxhash_rust::xxh3::xxh3_64;
+
 /// Returns the folder of the file `path`.
 pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
@@ -71,6 +73,21 @@ pub fn split_name(path: &Path) -> (OsString, String) {
     let stem = path.file_stem().unwrap_or_default().to_owned();
     let extension = path.extension().unwrap_or_default();
     (stem, extension.to_string_lossy().to_lowercase())
+}
+
+/// A name for what is kept elsewhere of the files that a path stands for: their
+/// stem, for people, and a digest of the whole path.
+pub fn name_elsewhere(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let stem: String = stem.chars().take(40).collect();
+    let hash = xxh3_64(path.as_os_str().as_bytes());
+    format!("{stem}-{hash:016x}")
+}
+
+/// As [`name_elsewhere`], the same whichever file of a set is named.
+pub fn name_of_set_elsewhere(path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    name_elsewhere(&whole.with_extension(""))
 }
 
 /// Joins stem and extension to the file name of a set.

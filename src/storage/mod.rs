@@ -50,7 +50,7 @@ pub use error::Error;
 pub use files_after::FilesAfter;
 pub use folder::{
     LeftOut, MOST_NAME, TOO_DEEP, copy_plain_file, cut_name, folder_of, is_same_stem, join_name,
-    kind_of, names_in, split_name,
+    kind_of, name_elsewhere, name_of_set_elsewhere, names_in, split_name,
 };
 pub use folder_watch::{Relisting, identities, identity, modified};
 pub use joined::JoinedFiles;

@@ -9,8 +9,9 @@ use ::parquet::errors::Result;
 use ::parquet::file::reader::RowGroupReader;
 use ::parquet::schema::types::ColumnDescPtr;
 
-use super::days::date_of;
 use super::guard::{PageMemory, Pages, Round};
+use crate::calendar::date_of;
+use crate::game::Date;
 
 /// The texts of some rows of a column.
 #[derive(Debug, Default)]
@@ -192,6 +193,7 @@ impl Format {
         };
         let mut text = Vec::new();
         let date = i32::try_from(days).ok().and_then(date_of);
+        let date = date.map(|(year, month, day)| Date { year, month, day });
         date.unwrap_or_default().append_to(&mut text);
         text.into()
     }

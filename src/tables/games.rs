@@ -11,10 +11,10 @@ use std::ops::Range;
 use shakmaty::CastlingMode;
 
 use super::buffer::{Group, Value};
-use super::days::days_of;
 use super::parts::Listed;
 use super::schema::{Column, Kind, Table};
 use super::uci;
+use crate::calendar::days_of;
 use crate::cbh::Decoded;
 use crate::game::{Date, Game, Headers, Ply};
 use crate::openings;
@@ -400,7 +400,8 @@ pub(super) fn is_signed(tag: &str) -> bool {
 
 /// A date that is complete: `2016.07.26`.
 fn exact_date(value: &[u8]) -> Option<i32> {
-    days_of(Date::read(value)?)
+    let Date { year, month, day } = Date::read(value)?;
+    days_of((year, month, day))
 }
 
 /// Appends a text as a reader of PGN would find it in a tag: control characters

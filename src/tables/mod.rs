@@ -37,7 +37,6 @@ mod asked;
 mod buffer;
 mod chunk;
 mod column;
-mod days;
 mod footer;
 mod games;
 mod guard;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::archive::Archive;
-use crate::cbh::{Error, NewBase, copy_folder};
+use crate::cbh::{Error, MOST_INI_BYTES, NewBase, copy_folder};
 use crate::cbh2;
 use crate::storage::{
     Directory, DiskDirectory, LeftOut, ReadBuffer, TOO_DEEP, Tree, is_same_stem, names_in,
@@ -21,9 +21,6 @@ const AT_ONCE: usize = 1 << 19;
 
 /// Maximum depth of nested media folders.
 const MAX_DEPTH: usize = 16;
-
-/// Number of bytes of an `.ini` that are read.
-const MOST_INI_BYTES: usize = 1 << 16;
 
 /// The section of an `.ini` that describes a base, in both formats.
 const NEWER_SECTION: &[u8] = b"[Descr2CBG]";

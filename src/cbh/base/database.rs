@@ -33,7 +33,7 @@ use lists::CachedLists;
 pub use opening::Opener;
 
 /// Number of bytes of a base's `.ini` that are read.
-const MOST_INI_BYTES: usize = 1 << 14;
+pub(crate) const MOST_INI_BYTES: usize = 1 << 16;
 
 /// Options for reading a base.
 #[derive(Clone, Copy, Debug, Default)]

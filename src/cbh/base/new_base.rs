@@ -15,6 +15,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::calendar;
 use crate::cbh::{CodePage, Error, Family, FileKind, date};
 use crate::game::Date;
 use crate::storage::{
@@ -534,26 +535,10 @@ fn description(title: &str, now: SystemTime) -> Vec<u8> {
     text
 }
 
-/// Returns the date of a time in UTC. Years begin in March here, so that the
-/// leap day is their last.
+/// Returns the date of a time in UTC.
 fn today(now: SystemTime) -> Date {
-    let since = now
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    let days = since.as_secs() / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    Date {
-        year: u16::try_from(year).unwrap_or(0),
-        month: u8::try_from(month).unwrap_or(0),
-        day: u8::try_from(day).unwrap_or(0),
-    }
+    let (year, month, day) = calendar::date_at(now);
+    Date { year, month, day }
 }
 
 fn about(file: &Path) -> impl Fn(io::Error) -> Error {

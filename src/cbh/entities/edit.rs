@@ -357,26 +357,8 @@ impl<'a> EntityEditor<'a> {
     }
 
     /// Returns what the checks and changes so far have established about the
-    /// tree, for [`assume`](EntityEditor::assume); `None` if the tree is
-    /// damaged. Checks the tree if that was not done yet.
-    ///
-    /// # Errors
-    ///
-    /// [`EditError::Io`].
-    pub fn tree_order(&mut self) -> Result<Option<TreeOrder>, EditError> {
-        let order = self.order()?;
-        let live_count = self.header.live_count;
-        Ok(match order {
-            Order::Sound(collation) => Some(TreeOrder {
-                collation,
-                live_count,
-            }),
-            Order::Damaged => None,
-        })
-    }
-
-    /// As [`tree_order`](EntityEditor::tree_order), but without reading
-    /// anything: `None` also if the tree was not checked yet.
+    /// tree, for [`assume`](EntityEditor::assume); `None` if the tree is damaged
+    /// or was not checked yet.
     pub(in crate::cbh) fn known_order(&self) -> Option<TreeOrder> {
         match self.order {
             Some(Order::Sound(collation)) => Some(TreeOrder {

@@ -83,6 +83,28 @@ pub struct Unfit {
     pub whole: String,
 }
 
+impl Unfit {
+    /// Says that the name was cut.
+    pub(crate) fn note_if_cut(&self) -> String {
+        let Unfit {
+            field,
+            stored,
+            whole,
+        } = self;
+        format!("{field}: \"{whole}\" does not fit and is stored as \"{stored}\"")
+    }
+
+    /// Says that other games share the stored name, which stays.
+    pub(crate) fn note_if_kept(&self) -> String {
+        let Unfit {
+            field,
+            stored,
+            whole,
+        } = self;
+        format!("{field} stays \"{stored}\" for the games that share it, not \"{whole}\"")
+    }
+}
+
 /// Writer of the data of a record, from front to back.
 #[derive(Debug)]
 pub(in crate::cbh) struct Fields<'a> {

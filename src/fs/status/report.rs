@@ -6,7 +6,8 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::{Value, json};
 
 use super::Report;
-use super::sheet::{Sheet, date, duration, size, unix};
+use super::sheet::{Sheet, size};
+use crate::calendar::{duration, unix, utc};
 use crate::fs::mount::live_base::BaseStatus;
 use crate::fs::mount::snapshot::{Shared, Snapshot};
 
@@ -205,7 +206,7 @@ fn add_mount(sheet: &mut Sheet, shared: &Shared, is_writable: bool) {
     let uptime = mounting.uptime();
     sheet.both("process", mounting.process);
     sheet.both("mountpoint", mounting.mountpoint.to_string_lossy());
-    sheet.line("started", date(mounting.started));
+    sheet.line("started", utc(mounting.started));
     sheet.value("started", unix(mounting.started));
     sheet.line("uptime", duration(uptime));
     sheet.value("uptime", uptime.as_secs());
@@ -254,7 +255,7 @@ fn add_progress(sheet: &mut Sheet, snapshot: &Snapshot, files: Option<u64>) {
 }
 
 fn add_changes(sheet: &mut Sheet, shown: &BaseStatus) {
-    let last = shown.changed.map_or("never".to_owned(), date);
+    let last = shown.changed.map_or("never".to_owned(), utc);
     sheet.both("changes", shown.changes);
     sheet.line("last change", last);
     sheet.value("last_change", shown.changed.map(unix));
@@ -276,7 +277,7 @@ fn add_messages(sheet: &mut Sheet, shared: &Shared) {
             1 => String::new(),
             times => format!(" ({times} times)"),
         };
-        let line = format!("{} {}: {}", date(message.time), message.level, message.text);
+        let line = format!("{} {}: {}", utc(message.time), message.level, message.text);
         sheet.line("message", line + &times);
     }
     let values = messages.into_iter().map(|message| {

@@ -1,7 +1,5 @@
 //! Facts, for people and for programs at once.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
 use serde_json::{Map, Value};
 
 use crate::escape::{self, push_line};
@@ -59,44 +57,6 @@ impl Sheet {
     }
 }
 
-/// `2026-11-21 23:05:39 UTC`
-pub(super) fn date(time: SystemTime) -> String {
-    const DAY: u64 = 86_400;
-    let seconds = unix(time);
-    let (days, rest) = (seconds / DAY, seconds % DAY);
-    // A year that begins in March has its leap day at the end. 719468 days
-    // lie between 0000-03-01 and 1970-01-01, 146097 in 400 years.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + u64::from(month < 3);
-    format!("{year:04}-{month:02}-{day:02} {} UTC", clock(rest))
-}
-
-/// Seconds since 1970.
-pub(super) fn unix(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH)
-        .map_or(0, |time| time.as_secs())
-}
-
-/// `3 d 02:03:04`
-pub(super) fn duration(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds / 86_400 {
-        0 => clock(seconds),
-        days => format!("{days} d {}", clock(seconds % 86_400)),
-    }
-}
-
-fn clock(seconds: u64) -> String {
-    let (minutes, seconds) = (seconds / 60, seconds % 60);
-    format!("{:02}:{:02}:{seconds:02}", minutes / 60, minutes % 60)
-}
-
 /// `11.8 MiB`
 pub(super) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
@@ -125,15 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_sizes_read_well() {
-        let at = |seconds| date(UNIX_EPOCH + Duration::from_secs(seconds));
-        assert_eq!(at(0), "1970-01-01 00:00:00 UTC");
-        assert_eq!(at(951_782_400), "2000-02-29 00:00:00 UTC");
-        assert_eq!(at(951_868_799), "2000-02-29 23:59:59 UTC");
-        assert_eq!(at(1_704_067_199), "2023-12-31 23:59:59 UTC");
-        assert_eq!(at(4_107_542_400), "2100-03-01 00:00:00 UTC");
-        assert_eq!(duration(Duration::from_secs(3_723)), "01:02:03");
-        assert_eq!(duration(Duration::from_secs(266_584)), "3 d 02:03:04");
+    fn sizes_read_well() {
         assert_eq!(size(1023), "1023 bytes");
         assert_eq!(size(1024), "1.0 KiB");
         assert_eq!(size(64 << 20), "64.0 MiB");

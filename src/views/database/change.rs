@@ -172,32 +172,10 @@ fn notes(games: &[GameId], plan: &Plan) -> Vec<String> {
         [one] => format!("game {}: ", one.0),
         _ => String::new(),
     };
-    let unfit = plan.unfit.iter().map(note_of);
-    let kept = plan.kept.iter().map(note_of_kept);
-    unfit
-        .chain(kept)
-        .map(|note| place.clone() + &note)
-        .collect()
-}
-
-/// Returns the note on a name that does not fit.
-fn note_of(unfit: &Unfit) -> String {
-    let Unfit {
-        field,
-        stored,
-        whole,
-    } = unfit;
-    format!("{field}: \"{whole}\" does not fit and is stored as \"{stored}\"")
-}
-
-/// Returns the note on a value that others share.
-pub(super) fn note_of_kept(kept: &Unfit) -> String {
-    let Unfit {
-        field,
-        stored,
-        whole,
-    } = kept;
-    format!("{field} stays \"{stored}\" for the games that share it, not \"{whole}\"")
+    let unfit = plan.unfit.iter().map(Unfit::note_if_cut);
+    let kept = plan.kept.iter().map(Unfit::note_if_kept);
+    let notes = unfit.chain(kept);
+    notes.map(|note| place.clone() + &note).collect()
 }
 
 /// Returns the refusal for an edit that could not be planned.

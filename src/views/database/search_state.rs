@@ -2,9 +2,10 @@
 //! queries have made of it.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use super::DatabaseVolume;
 use super::directories::Positions;
@@ -42,7 +43,7 @@ pub(super) struct Refused(Mutex<VecDeque<String>>);
 impl Refused {
     /// Notes one, and why.
     pub(super) fn note(&self, line: String) {
-        let mut lines = lock(&self.0);
+        let mut lines = self.0.lock();
         lines.retain(|known| *known != line);
         lines.truncate(MOST_REFUSED - 1);
         lines.push_front(line);
@@ -50,7 +51,8 @@ impl Refused {
 
     /// A line for each, the latest first.
     pub(super) fn lines(&self) -> String {
-        lock(&self.0)
+        self.0
+            .lock()
             .iter()
             .map(|line| line.to_owned() + "\n")
             .collect()
@@ -101,7 +103,7 @@ impl SearchState {
 
     /// The table of headers in this place.
     pub(super) fn table(&self, place: (u64, Ino)) -> Arc<HeadersTsv> {
-        let mut tables = lock(&self.tables);
+        let mut tables = self.tables.lock();
         let table = Arc::clone(tables.get_or_insert(place, Arc::default));
         while tables.len() > TABLES {
             tables.pop_lru();
@@ -146,8 +148,4 @@ impl From<Unanswered> for Error {
             Unanswered::Damaged(why) => Error::Damaged(why),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

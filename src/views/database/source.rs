@@ -1,7 +1,6 @@
 //! Bases on disk: one, and all of a directory.
 
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -11,13 +10,13 @@ use super::search_state::Common;
 use super::{DatabaseVolume, Shown};
 use crate::archive;
 pub use crate::base::Writer;
-use crate::base::{Base, KeptIndex, Merges, Opened, Opener, bases_in};
+use crate::base::{Base, BaseOnDisk, KeptIndex, Merges, Opened, bases_in};
 use crate::book::stands_for_book;
 use crate::cbh::{Error, Options};
 use crate::fs::mount::folder::{BaseInFolder, Bases};
 use crate::fs::volume::Volume;
 use crate::fs::{Error as RequestError, Source};
-use crate::storage::{Relisting, modified};
+use crate::storage::{Relisting, modified, name_elsewhere};
 use crate::views::book::{BookOptions, BookSource};
 
 /// Bytes of a record of `.cbh`, for guesses only.
@@ -27,7 +26,7 @@ const RECORD_BYTES: u64 = 46;
 #[derive(Debug)]
 pub struct DatabaseSource {
     path: PathBuf,
-    opener: Opener,
+    on_disk: BaseOnDisk,
     /// Where files of lengths are kept.
     caches: Option<PathBuf>,
     is_clean: bool,
@@ -42,7 +41,7 @@ impl DatabaseSource {
     pub fn new(path: &Path, options: Options, caches: Option<PathBuf>) -> DatabaseSource {
         DatabaseSource {
             path: path.to_path_buf(),
-            opener: Opener::new(path, options),
+            on_disk: BaseOnDisk::new(path, options),
             is_clean: false,
             shown: Shown::default(),
             common: Common::new(KeptIndex::new(caches.clone())),
@@ -53,7 +52,7 @@ impl DatabaseSource {
     /// The same, an archive being read as these options say.
     #[must_use]
     pub fn with_archives(mut self, archives: archive::Options) -> DatabaseSource {
-        self.opener.archives = archives;
+        self.on_disk.archives = archives;
         self
     }
 
@@ -71,7 +70,7 @@ impl DatabaseSource {
     #[must_use]
     pub fn clean(mut self, is_clean: bool) -> DatabaseSource {
         self.is_clean = is_clean;
-        self.opener.writer.take_if(|_| is_clean);
+        self.on_disk.writer.take_if(|_| is_clean);
         self
     }
 
@@ -88,7 +87,7 @@ impl DatabaseSource {
     ///
     /// That there is no such base.
     pub fn headers(&self) -> Result<PathBuf, Error> {
-        self.opener.headers()
+        self.on_disk.headers()
     }
 
     /// The same, to be changed by `writer`, if it can be.
@@ -96,7 +95,7 @@ impl DatabaseSource {
     pub fn written_by(mut self, writer: Option<Writer>) -> DatabaseSource {
         let merges = writer.as_ref().and_then(|writer| writer.merges.as_ref());
         self.common.merges = merges.map(|state| Arc::new(Merges::of(state, &self.path)));
-        self.opener.writer = writer.filter(|_| !self.is_clean);
+        self.on_disk.writer = writer.filter(|_| !self.is_clean);
         self
     }
 }
@@ -105,7 +104,7 @@ impl Source for DatabaseSource {
     fn open(&self) -> Result<Box<dyn Volume>, String> {
         // Lengths of texts in another page are other lengths.
         let options = |base: &dyn Base| format!("codepage={}", base.code_page().0.name());
-        let volume = match self.opener.open()? {
+        let volume = match self.on_disk.open()? {
             Opened::ToChange(database, saving) => {
                 let options = options(database.as_ref());
                 DatabaseVolume::editable(*database, Arc::new(saving), &options)
@@ -127,17 +126,17 @@ impl Source for DatabaseSource {
     }
 
     fn state(&self) -> String {
-        self.opener.state()
+        self.on_disk.state()
     }
 
     fn sync(&self) -> Result<(), RequestError> {
-        let synced = self.opener.sync();
+        let synced = self.on_disk.sync();
         synced.map_err(|error| error_of_store(&error))
     }
 
     fn close(&self) -> Result<(), String> {
         self.common.kept.stop();
-        self.opener.close()
+        self.on_disk.close()
     }
 
     fn modified(&self) -> SystemTime {
@@ -154,16 +153,12 @@ impl Source for DatabaseSource {
     }
 
     fn is_gone(&self) -> bool {
-        self.opener.is_gone()
+        self.on_disk.is_gone()
     }
 
     fn sizes_file(&self) -> Option<PathBuf> {
         let headers = self.headers().ok()?;
-        let mut hasher = DefaultHasher::new();
-        headers.hash(&mut hasher);
-        let stem = headers.file_stem()?.to_string_lossy();
-        let stem: String = stem.chars().take(40).collect();
-        let name = format!("{stem}-{:016x}.sizes", hasher.finish());
+        let name = name_elsewhere(&headers) + ".sizes";
         Some(self.caches.as_ref()?.join(name))
     }
 }

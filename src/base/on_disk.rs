@@ -33,7 +33,7 @@ pub struct Writer {
 
 /// A base on disk, which is opened again when it changed.
 #[derive(Debug)]
-pub(crate) struct Opener {
+pub(crate) struct BaseOnDisk {
     path: PathBuf,
     options: Options,
     /// Settings for changing the base; `None` if it is read-only.
@@ -125,10 +125,10 @@ fn folder_at(path: &Path) -> Option<(u64, u64)> {
     Some((stat.dev(), stat.ino()))
 }
 
-impl Opener {
+impl BaseOnDisk {
     /// Opens the base that `path`, any file of it, belongs to.
-    pub(crate) fn new(path: &Path, options: Options) -> Opener {
-        Opener {
+    pub(crate) fn new(path: &Path, options: Options) -> BaseOnDisk {
+        BaseOnDisk {
             path: path.to_path_buf(),
             options,
             writer: None,
