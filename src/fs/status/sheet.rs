@@ -59,25 +59,17 @@ impl Sheet {
 
 /// `11.8 MiB`
 pub(super) fn size(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
-    let mut tenths = u128::from(bytes) * 10 / 1024;
     if bytes < 1024 {
         return format!("{bytes} bytes");
     }
-    let mut units = UNITS.into_iter();
-    let mut unit = units.next();
-    while tenths >= 10_240
-        && let Some(next) = units.next()
-    {
-        tenths /= 1024;
-        unit = Some(next);
+    let (mut tenths, mut unit) = (u128::from(bytes) * 10 / 1024, "KiB");
+    for larger in ["MiB", "GiB", "TiB"] {
+        if tenths < 10_240 {
+            break;
+        }
+        (tenths, unit) = (tenths / 1024, larger);
     }
-    format!(
-        "{}.{} {}",
-        tenths / 10,
-        tenths % 10,
-        unit.unwrap_or_default()
-    )
+    format!("{}.{} {unit}", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]
