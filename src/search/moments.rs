@@ -118,7 +118,14 @@ pub(super) fn glance_refutes(probes: &[Probe], number: u32, reader: &mut dyn Rea
     if open.is_empty() {
         return false;
     }
+    let is_material = |sought: &Condition| matches!(sought, Condition::Material(_));
+    let asks_material_only = open
+        .iter()
+        .all(|probe| probe.wanted.iter().all(is_material));
     let is_seen = reader.glance(number, &mut |shown| {
+        if asks_material_only && shown.effect < MoveEffect::Material {
+            return true;
+        }
         let may_be_here = |sought: &Condition| sought.may_come_by(&shown);
         let may_match = |probe: &&Probe| probe.wanted.iter().any(may_be_here);
         if open.iter().any(may_match) {

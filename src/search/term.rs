@@ -255,14 +255,14 @@ impl Army {
         pairs.all(|(wanted, there)| *wanted == there || self.is_least && *wanted < there)
     }
 
-    /// Returns whether the side cannot reach this material with so many
-    /// captures by its opponent.
-    fn is_past(self, there: [u8; 6], captures: usize) -> bool {
+    /// Returns whether a side with so many pieces, pawns among them, cannot reach
+    /// this material with so many captures by its opponent.
+    fn is_past(self, [has, has_pawns]: [usize; 2], captures: usize) -> bool {
         let total = self.total();
-        let has: usize = there.iter().map(|count| usize::from(*count)).sum();
         let [pawns, ..] = self.counts;
-        let [pawns_there, ..] = there;
-        has < total || pawns_there < pawns || !self.is_least && has.saturating_sub(total) > captures
+        has < total
+            || has_pawns < usize::from(pawns)
+            || !self.is_least && has.saturating_sub(total) > captures
     }
 
     fn total(self) -> usize {
@@ -310,7 +310,9 @@ impl Material {
             return true;
         }
         let [one, other] = self.0;
-        let [white, black] = both_counts(placement);
+        let [pawns, ..] = placement.roles;
+        let of_side = |side: Bitboard| [side.count(), (side & pawns).count()];
+        let [white, black] = placement.sides.map(of_side);
         let is_past_way =
             |one: Army, other: Army| one.is_past(white, plies) || other.is_past(black, plies);
         is_past_way(one, other) && is_past_way(other, one)
