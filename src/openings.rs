@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use shakmaty::{Bitboard, CastlingSide, Color, Move, Square};
 
-use crate::game::{Eco, Game, Position, PositionKey};
+use crate::game::{Eco, Game, Ply, Position, PositionKey};
 use crate::pgn;
 
 /// One line per opening, with the columns ECO code, name, moves; the first line
@@ -93,11 +93,19 @@ fn position_after(game: &Game, plies: usize) -> Position {
 /// A bit for each ply of the main line after which the position may have a name, by
 /// the squares that are occupied. To find them costs far less than to play.
 fn candidates(game: &Game) -> u64 {
+    let tree = &game.tree;
+    match tree.only_line() {
+        Some(plies) => candidates_of(game, plies),
+        None => candidates_of(game, tree.main_line().filter_map(|id| tree.ply(id))),
+    }
+}
+
+fn candidates_of<'g>(game: &Game, line: impl IntoIterator<Item = &'g Ply>) -> u64 {
     let mut occupied = Occupied::of(&game.start.position);
     let mut turn = game.start.position.turn();
     let mut candidates = 0;
-    for (bit, ply) in (0..OPENINGS.longest.min(64)).zip(game.tree.main_line()) {
-        let Some(m) = game.tree.ply(ply).and_then(|ply| ply.mv) else {
+    for (bit, ply) in (0..OPENINGS.longest.min(64)).zip(line) {
+        let Some(m) = ply.mv else {
             break;
         };
         occupied.play(m, turn);

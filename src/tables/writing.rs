@@ -36,7 +36,7 @@ const LEAST_BYTES: usize = 1 << 20;
 
 /// Number of games of a file that are read first, in the order of the base. They
 /// tell how many more fit into a row group.
-const FIRST_GAMES: usize = 1 << 12;
+const FIRST_GAMES: usize = 1 << 10;
 
 /// Fewer games are not read in the order of the base: it would not pay.
 const LEAST_GAMES: usize = 1 << 9;
