@@ -18,7 +18,7 @@
 //! | [`schema`] | kinds of columns, the schema of a file |
 //! | [`games`], [`positions`] | the columns of both tables |
 //! | [`remark`] | evaluation, clocks and words of a position |
-//! | [`uci`], [`days`] | moves and dates as they are stored |
+//! | [`uci`] | moves as they are stored |
 //! | [`buffer`] | the rows of one row group |
 //! | [`moves`], [`texts`] | columns of moves and of texts as they are stored |
 //! | [`chunk`] | such a column of a row group, page by page |
