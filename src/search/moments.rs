@@ -58,29 +58,20 @@ impl Condition {
         }
     }
 
-    /// Returns whether the pieces allow the condition to be met since the last
-    /// move.
+    /// The least effect of a move after which the condition may be met.
     #[inline]
-    fn may_come_by(&self, shown: &Glimpse<'_>) -> bool {
-        // Other moves leave the material as it is.
-        let may_change = match self {
-            Condition::Material(_) => shown.effect == MoveEffect::Material,
-            Condition::Position { .. } | Condition::Squares(_) => true,
-        };
-        may_change && self.may_be_here(shown.placement)
+    fn may_come_by(&self) -> MoveEffect {
+        match self {
+            Condition::Material(_) => MoveEffect::Material,
+            Condition::Position { .. } | Condition::Squares(_) => MoveEffect::Squares,
+        }
     }
 
-    /// Returns whether the last move shows that the condition cannot be met any
-    /// more.
+    /// The least effect of a move after which the condition may be out of reach. A
+    /// lesser one brings it neither.
     #[inline]
-    fn is_past_by(&self, shown: &Glimpse<'_>) -> bool {
-        let may_change = match self {
-            Condition::Material(_) => shown.effect == MoveEffect::Material,
-            Condition::Position { .. } | Condition::Squares(_) => {
-                shown.effect > MoveEffect::Squares
-            }
-        };
-        may_change && self.is_past(shown.placement, shown.most_left)
+    fn may_pass_by(&self) -> MoveEffect {
+        self.may_come_by().max(MoveEffect::Pawns)
     }
 
     fn is_here(&self, moment: &mut Moment) -> bool {
@@ -118,22 +109,28 @@ pub(super) fn glance_refutes(probes: &[Probe], number: u32, reader: &mut dyn Rea
     if open.is_empty() {
         return false;
     }
-    let is_material = |sought: &Condition| matches!(sought, Condition::Material(_));
-    let asks_material_only = open
-        .iter()
-        .all(|probe| probe.wanted.iter().all(is_material));
+    let all = open.iter().flat_map(|probe| &probe.wanted);
+    let Some(least) = all.map(Condition::may_come_by).min() else {
+        return false;
+    };
     let is_seen = reader.glance(number, &mut |shown| {
-        if asks_material_only && shown.effect < MoveEffect::Material {
+        let Glimpse {
+            placement,
+            effect,
+            most_left,
+        } = shown;
+        if effect < least {
             return true;
         }
-        let may_be_here = |sought: &Condition| sought.may_come_by(&shown);
+        let may_be_here =
+            |sought: &Condition| effect >= sought.may_come_by() && sought.may_be_here(placement);
         let may_match = |probe: &&Probe| probe.wanted.iter().any(may_be_here);
         if open.iter().any(may_match) {
             open.retain(|probe| !may_match(probe));
         }
+        let may_pass = |sought: &Condition| effect >= sought.may_pass_by();
         let is_past = |probe: &&Probe| {
-            let mut wanted = probe.wanted.iter();
-            wanted.all(|sought| sought.is_past_by(&shown))
+            probe.wanted.iter().all(may_pass) && probe.is_past(placement, most_left)
         };
         !open.is_empty() && !open.iter().any(is_past)
     });
