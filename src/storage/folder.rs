@@ -90,6 +90,24 @@ pub fn name_of_set_elsewhere(path: &Path) -> String {
     name_elsewhere(&whole.with_extension(""))
 }
 
+/// Writes a file that may be lost with the machine, as one of a cache, whole or
+/// not at all. Its folder is made.
+///
+/// # Errors
+///
+/// Those of the file system, and of `write`.
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    let folder = folder_of(path);
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    write(file.as_file_mut())?;
+    file.persist(path)?;
+    Ok(())
+}
+
 /// Joins stem and extension to the file name of a set.
 pub fn join_name(stem: &OsStr, extension: &str) -> OsString {
     let mut name = stem.to_owned();

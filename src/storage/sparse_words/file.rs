@@ -16,6 +16,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{BLOCK, BLOCK_WORDS, SparseWords};
+use crate::storage::write_whole;
 
 const MAGIC: &[u8; 13] = b"cbfs sizes 3\n";
 
@@ -65,25 +66,21 @@ impl SparseWords {
         fingerprint: &str,
         word_of: impl Fn(u64) -> u64,
     ) -> io::Result<()> {
-        let directory = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(directory)?;
-        let temporary = tempfile::NamedTempFile::new_in(directory)?;
-        let mut file = BufWriter::new(temporary.as_file());
-        file.write_all(&head_of(fingerprint))?;
-        let mut record = Vec::with_capacity(RECORD);
-        for (number, _) in self.blocks() {
-            record.clear();
-            record.extend(number.to_le_bytes());
-            for number in number * BLOCK..(number + 1) * BLOCK {
-                record.extend(word_of(number).to_le_bytes());
+        write_whole(path, |file| {
+            let mut file = BufWriter::new(file);
+            file.write_all(&head_of(fingerprint))?;
+            let mut record = Vec::with_capacity(RECORD);
+            for (number, _) in self.blocks() {
+                record.clear();
+                record.extend(number.to_le_bytes());
+                for number in number * BLOCK..(number + 1) * BLOCK {
+                    record.extend(word_of(number).to_le_bytes());
+                }
+                record.extend(xxh3_64(&record).to_le_bytes());
+                file.write_all(&record)?;
             }
-            record.extend(xxh3_64(&record).to_le_bytes());
-            file.write_all(&record)?;
-        }
-        file.flush()?;
-        drop(file);
-        temporary.persist(path)?;
-        Ok(())
+            file.flush()
+        })
     }
 }
 

@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::BookOptions;
 use crate::book::Book;
 use crate::book::check::Checked;
 use crate::book::export::{ExportFormat, RENDER_VERSION};
-use crate::storage::identities;
+use crate::storage::{identities, name_elsewhere, write_whole};
 
 /// Bytes of the file, at most.
 const MOST_BYTES: u64 = 8 << 20;
@@ -115,9 +115,7 @@ fn file_of(book: &dyn Book, options: &BookOptions) -> Option<(PathBuf, String)> 
     let paths = || facts.members.iter().map(|member| member.path.as_path());
     let first = paths().next()?;
     let absolute = std::path::absolute(first).ok()?;
-    let hash = xxh3_64(absolute.as_os_str().as_encoded_bytes());
-    let stem: String = facts.stem.chars().take(40).collect();
-    let name = format!("{}-{hash:016x}.book", stem.replace('/', "_"));
+    let name = name_elsewhere(&absolute) + ".book";
     let identity = format!(
         "{} render {RENDER_VERSION} limit {} code page {:?} {}",
         env!("CARGO_PKG_VERSION"),
@@ -169,13 +167,10 @@ fn load(path: &Path, identity: &str) -> io::Result<Option<Known>> {
 /// Writes the file, whole or not at all.
 fn save(known: &Known, path: &Path, identity: &str) -> io::Result<()> {
     let body = known.json().to_string();
-    let directory = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(directory)?;
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(head(identity, &body).as_bytes())?;
-    file.write_all(body.as_bytes())?;
-    file.persist(path)?;
-    Ok(())
+    write_whole(path, |file| {
+        file.write_all(head(identity, &body).as_bytes())?;
+        file.write_all(body.as_bytes())
+    })
 }
 
 impl Known {
