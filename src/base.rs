@@ -59,7 +59,7 @@ use crate::cbh::{
     Grouping, GuidingText, Listed, Options, Summary,
 };
 use crate::cbh2;
-use crate::game::{Defect, Glimpse};
+use crate::game::{Defect, Glimpse, Moments};
 use crate::pgn::Permit;
 use crate::storage::{ReadBuffer, Tree};
 
@@ -157,14 +157,16 @@ pub trait Base: fmt::Debug + Send + Sync {
     /// headers of the game say nothing, and it has no annotations.
     fn read_moves_only(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error>;
 
-    /// Shows each placement of the main line of one game until `show` returns
-    /// false; perhaps more, without a question whether moves are legal. Returns
+    /// Shows each placement of the main line of one game that is wanted, until
+    /// `show` returns false; perhaps more, without a question
+    /// whether moves are legal. Returns
     /// false if the game must be read instead: so it is in formats where a glance
     /// would save little.
     fn glance(
         &self,
         _id: GameId,
         _decoded: &mut Decoded,
+        _moments: Moments,
         _show: &mut dyn FnMut(Glimpse<'_>) -> bool,
     ) -> bool {
         false
@@ -419,9 +421,10 @@ impl Base for cbh::Database {
         &self,
         id: GameId,
         decoded: &mut Decoded,
+        moments: Moments,
         show: &mut dyn FnMut(Glimpse<'_>) -> bool,
     ) -> bool {
-        self.glance(id, decoded, show)
+        self.glance(id, decoded, moments, show)
     }
 
     fn files(&self) -> Vec<File> {

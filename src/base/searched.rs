@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Base;
 use crate::cbh::{Decoded, EntityId, EntityKind, GameFacts, GameId, Summary};
-use crate::game::{Game, Glimpse};
+use crate::game::{Game, Glimpse, Moments};
 use crate::pgn;
 use crate::search::{Content, Fault, Header, Names, Reader, Source};
 
@@ -95,8 +95,14 @@ impl Reader for GameReader<'_> {
         Ok(&decoded.game)
     }
 
-    fn glance(&mut self, number: u32, show: &mut dyn FnMut(Glimpse<'_>) -> bool) -> bool {
-        self.base.glance(GameId(number), &mut self.decoded, show)
+    fn glance(
+        &mut self,
+        number: u32,
+        moments: Moments,
+        show: &mut dyn FnMut(Glimpse<'_>) -> bool,
+    ) -> bool {
+        let decoded = &mut self.decoded;
+        self.base.glance(GameId(number), decoded, moments, show)
     }
 
     fn mark(&self) -> u64 {

@@ -52,7 +52,7 @@ pub use headers::{
 pub use key::PositionKey;
 pub use nag::{NagClass, nag_places, nags_in_order};
 pub use nation::Nation;
-pub use placement::{Glimpse, MoveEffect, Placement, role_index};
+pub use placement::{Glimpse, Moments, MoveEffect, Placement, role_index};
 pub use position::{IllegalMove, Position};
 pub use quoted::{QuotedMove, append_quoted};
 pub use rating::rating_difference;

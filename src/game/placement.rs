@@ -110,6 +110,46 @@ impl Placement {
     }
 }
 
+/// Which moments of a main line a glance is to show: those after a move that
+/// changes so much, or that begins or ends on one of these squares, if no more
+/// pieces than so many are left.
+#[derive(Clone, Copy, Debug)]
+pub struct Moments {
+    /// The least effect of such a move; `None` if the squares alone decide.
+    pub least: Option<MoveEffect>,
+    /// The squares.
+    pub squares: Bitboard,
+    /// The most pieces of both sides.
+    pub most_pieces: u8,
+}
+
+impl Moments {
+    /// Every moment is shown.
+    pub const ALL: Moments = Moments {
+        least: Some(MoveEffect::Squares),
+        squares: Bitboard::FULL,
+        most_pieces: u8::MAX,
+    };
+
+    /// Those of both.
+    #[must_use]
+    pub fn or(self, other: Moments) -> Moments {
+        Moments {
+            least: self.least.into_iter().chain(other.least).min(),
+            squares: self.squares | other.squares,
+            most_pieces: self.most_pieces.max(other.most_pieces),
+        }
+    }
+
+    /// Returns whether a moment with so many pieces, after such a move, is one of them.
+    #[inline]
+    pub fn include(&self, effect: MoveEffect, squares: Bitboard, pieces: u8) -> bool {
+        pieces <= self.most_pieces
+            && (self.least.is_some_and(|least| effect >= least)
+                || !(squares & self.squares).is_empty())
+    }
+}
+
 /// A moment of a main line as a glance shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Glimpse<'p> {

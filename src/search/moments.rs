@@ -1,10 +1,12 @@
 //! Matching of terms about moments: positions, squares and material.
 
+use shakmaty::Bitboard;
+
 use super::board::{Bounds, Moment};
 use super::source::Reader;
 use super::term::{Material, Squares, Wanted};
 use super::walk::{Continue, walk};
-use crate::game::{Game, Glimpse, MoveEffect, Placement, PositionKey};
+use crate::game::{Game, Moments, MoveEffect, Placement, PositionKey};
 
 /// A term about moments, prepared.
 #[derive(Clone, Debug)]
@@ -58,20 +60,22 @@ impl Condition {
         }
     }
 
-    /// The least effect of a move after which the condition may be met.
-    #[inline]
-    fn may_come_by(&self) -> MoveEffect {
+    /// The moves after which the condition may be met, or turn out to be out of
+    /// reach.
+    fn moments(&self) -> Moments {
         match self {
-            Condition::Material(_) => MoveEffect::Material,
-            Condition::Position { .. } | Condition::Squares(_) => MoveEffect::Squares,
+            Condition::Position { .. } => Moments::ALL,
+            Condition::Squares(squares) => Moments {
+                least: None,
+                squares: squares.all(),
+                most_pieces: u8::MAX,
+            },
+            Condition::Material(material) => Moments {
+                least: Some(MoveEffect::Material),
+                squares: Bitboard::EMPTY,
+                most_pieces: material.most_pieces(),
+            },
         }
-    }
-
-    /// The least effect of a move after which the condition may be out of reach. A
-    /// lesser one brings it neither.
-    #[inline]
-    fn may_pass_by(&self) -> MoveEffect {
-        self.may_come_by().max(MoveEffect::Pawns)
     }
 
     fn is_here(&self, moment: &mut Moment) -> bool {
@@ -94,6 +98,10 @@ impl Condition {
 }
 
 impl Probe {
+    fn may_be_here(&self, there: &Placement) -> bool {
+        self.wanted.iter().any(|sought| sought.may_be_here(there))
+    }
+
     fn is_past(&self, placement: &Placement, plies: usize) -> bool {
         let mut wanted = self.wanted.iter();
         wanted.all(|sought| sought.is_past(placement, plies))
@@ -109,30 +117,19 @@ pub(super) fn glance_refutes(probes: &[Probe], number: u32, reader: &mut dyn Rea
     if open.is_empty() {
         return false;
     }
-    let all = open.iter().flat_map(|probe| &probe.wanted);
-    let Some(least) = all.map(Condition::may_come_by).min() else {
+    let conditions = open.iter().flat_map(|probe| &probe.wanted);
+    let Some(moments) = conditions.map(Condition::moments).reduce(Moments::or) else {
         return false;
     };
-    let is_seen = reader.glance(number, &mut |shown| {
-        let Glimpse {
-            placement,
-            effect,
-            most_left,
-        } = shown;
-        if effect < least {
-            return true;
-        }
-        let may_be_here =
-            |sought: &Condition| effect >= sought.may_come_by() && sought.may_be_here(placement);
-        let may_match = |probe: &&Probe| probe.wanted.iter().any(may_be_here);
+    let is_seen = reader.glance(number, moments, &mut |shown| {
+        let may_match = |probe: &&Probe| probe.may_be_here(shown.placement);
         if open.iter().any(may_match) {
             open.retain(|probe| !may_match(probe));
         }
-        let may_pass = |sought: &Condition| effect >= sought.may_pass_by();
-        let is_past = |probe: &&Probe| {
-            probe.wanted.iter().all(may_pass) && probe.is_past(placement, most_left)
-        };
-        !open.is_empty() && !open.iter().any(is_past)
+        // A piece that only moves can come back.
+        let is_past = |probe: &&Probe| probe.is_past(shown.placement, shown.most_left);
+        let brings_no_end = shown.effect == MoveEffect::Squares || !open.iter().any(is_past);
+        !open.is_empty() && brings_no_end
     });
     is_seen && !open.is_empty()
 }

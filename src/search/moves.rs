@@ -10,7 +10,8 @@ use super::scan::{Give, Maker, ScanEvent};
 use super::source::{Header, Reader};
 use super::walk::{Continue, walk};
 use crate::game::{
-    Game, GameResult, MoveEffect, Placement, PlyId, Position, PositionKey, rating_difference,
+    Game, GameResult, Moments, MoveEffect, Placement, PlyId, Position, PositionKey,
+    rating_difference,
 };
 
 /// Statistics of a set of games.
@@ -228,7 +229,7 @@ impl Counter {
             return false;
         }
         let mut may_be_here = false;
-        let is_seen = reader.glance(number, &mut |shown| {
+        let is_seen = reader.glance(number, Moments::ALL, &mut |shown| {
             may_be_here = self.may_be_target(shown.placement);
             let is_past = shown.effect > MoveEffect::Squares
                 && self.bounds.are_past(shown.placement, shown.most_left);

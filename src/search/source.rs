@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::ops::Range;
 
-use crate::game::{Date, Eco, Game, GameResult, Glimpse};
+use crate::game::{Date, Eco, Game, GameResult, Glimpse, Moments};
 
 /// Error of a source.
 pub type Fault = Box<dyn Error + Send + Sync>;
@@ -72,11 +72,16 @@ pub trait Reader {
     /// As [`read`](Reader::read).
     fn read_moves(&mut self, number: u32) -> Result<&Game, Fault>;
 
-    /// Shows each placement of the main line of a game, from the start on, until
-    /// `show` returns false. A game with moves that are not legal may show more
+    /// Shows each placement of the main line of a game that is wanted, in order,
+    /// until `show` returns false. A game with moves that are not legal may show more
     /// than [`read_moves`](Reader::read_moves) gives. Returns false if the game must
     /// be read instead; what was shown then tells nothing.
-    fn glance(&mut self, number: u32, show: &mut dyn FnMut(Glimpse<'_>) -> bool) -> bool;
+    fn glance(
+        &mut self,
+        number: u32,
+        moments: Moments,
+        show: &mut dyn FnMut(Glimpse<'_>) -> bool,
+    ) -> bool;
 
     /// Returns the mark of what the last game was read from.
     fn mark(&self) -> u64;

@@ -203,6 +203,13 @@ pub struct Squares {
 }
 
 impl Squares {
+    /// All the squares.
+    pub(super) fn all(&self) -> Bitboard {
+        let [white, black] = self.sides;
+        let wanted = self.roles.iter().fold(self.empty, |all, role| all | *role);
+        wanted | white | black
+    }
+
     /// Returns whether the placement meets the condition.
     pub(super) fn are_so(&self, placement: &Placement) -> bool {
         let stand = |wanted: &Bitboard, there: &Bitboard| (*wanted & !*there).is_empty();
@@ -282,6 +289,12 @@ impl Material {
 
     fn total(&self) -> usize {
         self.0.iter().map(|army| army.total()).sum()
+    }
+
+    /// The most pieces of both sides with which it can be met.
+    pub(super) fn most_pieces(&self) -> u8 {
+        let exact = u8::try_from(self.total()).ok();
+        exact.filter(|_| !self.allows_more()).unwrap_or(u8::MAX)
     }
 
     fn allows_more(&self) -> bool {

@@ -25,7 +25,7 @@ use crate::cbh::layout::top_games::TopGames;
 use crate::cbh::moves::{MoveDecoder, blob_size};
 use crate::cbh::record::{self, GameRecord, RECORD_BYTES};
 use crate::cbh::{CodePage, Error, Family, FileKind, GameId, RecordKind};
-use crate::game::{Defect, Game, Glimpse};
+use crate::game::{Defect, Game, Glimpse, Moments};
 use crate::storage::{ReadBuffer, Storage, Store, marked};
 pub use after_save::{Changes, Effects, GameChange};
 pub use entries::Listed;
@@ -301,9 +301,9 @@ impl Database {
         Ok(())
     }
 
-    /// Shows each placement of the main line of one game, from the start on, until
-    /// `show` returns false, without a question whether its moves are legal; damaged
-    /// games may show more than can be read. That takes a fraction of the time.
+    /// Shows each placement of the main line of one game that is wanted, in
+    /// order, until `show` returns false, without a question whether
+    /// its moves are legal; damaged games may show more than can be read. That takes a fraction of the time.
     ///
     /// Returns false if the game cannot be seen that way: then it must be read, and
     /// what was shown tells nothing.
@@ -311,12 +311,13 @@ impl Database {
         &self,
         id: GameId,
         decoded: &mut Decoded,
+        moments: Moments,
         show: &mut dyn FnMut(Glimpse<'_>) -> bool,
     ) -> bool {
         let Decoded { moves, buffer, .. } = decoded;
         let mut is_seen = false;
         let look = |blob: &[u8]| {
-            is_seen = moves.glance(blob, show);
+            is_seen = moves.glance(blob, moments, show);
             Ok(())
         };
         let looked = self.record_and_moves(id, buffer).and_then(|(_, offset)| {

@@ -3,6 +3,7 @@
 use shakmaty::{Bitboard, CastlingMode, CastlingSide, Color, File, Move, Rank, Role, Square};
 
 use super::cipher::Cipher;
+use super::numbered::NumberedBoard;
 use super::opcode::{OPCODES, Opcode, stepped};
 use super::pieces::{PieceList, Slot};
 use super::setup::{CastlingRooks, StoredSetup};
@@ -33,8 +34,8 @@ pub struct MoveDecoder {
     /// Places to come back to, with the piece numbers there.
     stack: Vec<(Branch, PieceList)>,
     /// The piece numbers of the usual start, from a1 and from h8.
-    pub(super) usual: [PieceList; 2],
-    pub(super) usual_placement: Placement,
+    usual: [PieceList; 2],
+    pub(super) usual_boards: [NumberedBoard; 2],
     irregularities: Irregularities,
 }
 
@@ -53,10 +54,14 @@ pub(in crate::cbh) struct Irregularities {
 impl Default for MoveDecoder {
     fn default() -> MoveDecoder {
         let start = Position::default();
+        let usual = [false, true].map(|from_h8| PieceList::new(start.board(), from_h8));
+        let placement = Placement::of(&start);
         MoveDecoder {
             stack: Vec::new(),
-            usual: [false, true].map(|from_h8| PieceList::new(start.board(), from_h8)),
-            usual_placement: Placement::of(&start),
+            usual_boards: usual
+                .each_ref()
+                .map(|list| NumberedBoard::new(placement, list)),
+            usual,
             irregularities: Irregularities::default(),
         }
     }

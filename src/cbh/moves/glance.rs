@@ -3,22 +3,23 @@
 //!
 //! This takes a fraction of the time of decoding, and tells most games that a
 //! search does not want. The main line stands in front of all variations, up to
-//! the first end of a line.
+//! the first end of a line. A ply costs a few look-ups in small tables: what a
+//! code moves, where that stands, and what stands where it goes.
 
-use shakmaty::{Bitboard, CastlingSide, Color, File, Move, Rank, Role, Square};
+use shakmaty::{Bitboard, CastlingSide, Color, Role};
 
 use super::decode::{Encoding, MoveDecoder};
+use super::numbered::{Code, Moved, NumberedBoard, Unclear};
 use super::opcode::{OPCODES, Opcode, stepped};
-use super::pieces::{PieceList, Slot};
 use super::{HEAD_BYTES, SET_UP, word};
 use crate::bytes::ByteReader;
-use crate::game::{Glimpse, MoveEffect, Placement};
+use crate::game::{Glimpse, Moments, MoveEffect};
 
 impl MoveDecoder {
-    /// Shows each placement of the main line of `blob`, which is exactly one
-    /// game, from the start on, until `show` returns false. Those up to the last
-    /// ply that [`decode`](MoveDecoder::decode) reads are as it reads them; more
-    /// may follow in a damaged game.
+    /// Shows each placement of the main line of `blob`, which is exactly one game,
+    /// that is wanted, in order, until `show` returns false.
+    /// Those up to the last ply that [`decode`](MoveDecoder::decode) reads are as it
+    /// reads them; more may follow in a damaged game.
     ///
     /// Returns false if the game cannot be followed that way, because it begins
     /// with a set-up position, is Chess960, has the simple encoding, or does what
@@ -26,14 +27,16 @@ impl MoveDecoder {
     pub(in crate::cbh) fn glance(
         &self,
         blob: &[u8],
+        moments: Moments,
         show: &mut dyn FnMut(Glimpse<'_>) -> bool,
     ) -> bool {
-        self.follow(blob, show).is_ok()
+        self.follow(blob, moments, show).is_ok()
     }
 
     fn follow(
         &self,
         blob: &[u8],
+        moments: Moments,
         show: &mut dyn FnMut(Glimpse<'_>) -> bool,
     ) -> Result<(), Unclear> {
         let flags = *blob.first().ok_or(Unclear)?;
@@ -43,173 +46,148 @@ impl MoveDecoder {
         }
         let mut reader = ByteReader::new(blob);
         reader.skip(HEAD_BYTES).map_err(|_| Unclear)?;
-        let [from_a1, from_h8] = &self.usual;
-        let pieces = if encoding.from_h8 { from_h8 } else { from_a1 };
+        let [from_a1, from_h8] = &self.usual_boards;
+        let board = if encoding.from_h8 { from_h8 } else { from_a1 };
         let mut line = MainLine {
             encoding,
-            reader,
+            bytes: reader.rest().iter(),
             count: 0,
-            pieces: pieces.clone(),
-            placement: self.usual_placement,
+            board: board.clone(),
         };
-        let mut effect = MoveEffect::Material;
+        let mut moved = Moved {
+            effect: MoveEffect::Material,
+            squares: Bitboard::FULL,
+        };
         loop {
-            let shown = Glimpse {
-                placement: &line.placement,
-                effect,
-                most_left: line.reader.rest().len(),
-            };
-            if !show(shown) {
-                return Ok(());
+            if moments.include(moved.effect, moved.squares, line.board.count()) {
+                let shown = Glimpse {
+                    placement: line.board.placement(),
+                    effect: moved.effect,
+                    most_left: line.bytes.len(),
+                };
+                if !show(shown) {
+                    return Ok(());
+                }
             }
             let Some(next) = line.next_move()? else {
                 return Ok(());
             };
-            effect = next;
+            moved = next;
         }
     }
 }
 
-/// The main line cannot be followed without the rules.
-struct Unclear;
-
 /// A main line that is followed.
 struct MainLine<'a> {
     encoding: Encoding,
-    reader: ByteReader<'a>,
+    bytes: std::slice::Iter<'a, u8>,
     /// Moves so far, modulo 256.
     count: u8,
-    pieces: PieceList,
-    placement: Placement,
+    board: NumberedBoard,
 }
 
 impl MainLine<'_> {
     #[inline]
     fn next(&mut self) -> Option<u8> {
-        let byte = self.reader.u8().ok()?;
+        let byte = *self.bytes.next()?;
         Some(self.encoding.cipher.decode(byte, self.count))
     }
 
-    /// Plays the next move; tells what it changes. `None` at the end of the line.
+    /// Plays the next move. `None` at the end of the line.
     #[inline]
-    fn next_move(&mut self) -> Result<Option<MoveEffect>, Unclear> {
-        let effect = loop {
+    fn next_move(&mut self) -> Result<Option<Moved>, Unclear> {
+        let moved = loop {
             let Some(code) = self.next() else {
                 return Ok(None);
             };
+            let turn = self.board.placement().turn;
+            let step = Step::of(turn, code);
+            if let Some(from) = self.board.square(turn, step.piece) {
+                let to = stepped(from, step.files, step.ranks);
+                break self.board.play(step.piece, from, to)?;
+            }
             match OPCODES.get(usize::from(code)).copied().ok_or(Unclear)? {
-                Opcode::Step(slot, files, ranks) => break self.step(slot, files, ranks)?,
-                Opcode::PawnStep(slot, files, ranks) => {
-                    let sign = self.placement.turn.fold_wb(1, -1);
-                    break self.step(slot, files * sign, ranks * sign)?;
-                }
-                Opcode::CastleShort => break self.castle(CastlingSide::KingSide)?,
-                Opcode::CastleLong => break self.castle(CastlingSide::QueenSide)?,
-                Opcode::Null => {
-                    self.placement.play(None);
-                    break MoveEffect::Squares;
-                }
+                Opcode::CastleShort => break self.board.castle(CastlingSide::KingSide)?,
+                Opcode::CastleLong => break self.board.castle(CastlingSide::QueenSide)?,
+                Opcode::Null => break self.board.pass(),
                 Opcode::TwoBytes => break self.two_bytes()?,
                 Opcode::Ignore | Opcode::Push => {}
                 Opcode::Pop => return Ok(None),
-                Opcode::Unused => return Err(Unclear),
+                // The piece has left the board.
+                Opcode::Step(..) | Opcode::PawnStep(..) | Opcode::Unused => return Err(Unclear),
             }
         };
         self.count = self.count.wrapping_add(1);
-        Ok(Some(effect))
-    }
-
-    #[inline]
-    fn step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<MoveEffect, Unclear> {
-        let us = self.placement.turn;
-        let from = self.pieces.square(us, slot).ok_or(Unclear)?;
-        let to = stepped(from, files, ranks);
-        let m = self.move_of(slot.role(), from, to, None)?;
-        self.placement.play(Some(m));
-        self.pieces.take(us, m);
-        self.pieces.relocate_slot(us, slot, to);
-        Ok(MoveEffect::by(m))
+        Ok(Some(moved))
     }
 
     /// From, to and promotion in two bytes.
     #[cold]
-    fn two_bytes(&mut self) -> Result<MoveEffect, Unclear> {
+    fn two_bytes(&mut self) -> Result<Moved, Unclear> {
         let (Some(high), Some(low)) = (self.next(), self.next()) else {
             return Err(Unclear);
         };
         let word = u16::from_be_bytes([high, low]);
         let (from, to) = word::squares(word);
-        let role = self.placement.role_at(from).ok_or(Unclear)?;
+        let placement = self.board.placement();
+        let role = placement.role_at(from).ok_or(Unclear)?;
         let castles = role == Role::King && from.file().distance(to.file()) > 1;
-        if castles || !self.placement.side(self.placement.turn).contains(from) {
+        if castles || !placement.side(placement.turn).contains(from) {
             return Err(Unclear);
         }
-        let promotes = role == Role::Pawn && Bitboard::BACKRANKS.contains(to);
-        let promotion = promotes.then(|| word::promotion(word));
-        let m = self.move_of(role, from, to, promotion)?;
-        self.play(m);
-        Ok(MoveEffect::by(m))
+        if role == Role::Pawn && Bitboard::BACKRANKS.contains(to) {
+            return self.board.promote(from, to, word::promotion(word));
+        }
+        self.board.play(self.board.piece(from), from, to)
     }
+}
 
-    /// The move of a piece, which goes to no square of its own side, and takes no
-    /// king.
+/// What a code of one byte moves, and how far.
+#[derive(Clone, Copy)]
+struct Step {
+    /// The piece, [`Code::NOTHING`] if the code is no step.
+    piece: Code,
+    /// Files to the right and ranks up, seen from White, around the edge of the
+    /// board.
+    files: i8,
+    ranks: i8,
+}
+
+/// The steps by side and code.
+static STEPS: [[Step; 256]; 2] = [steps(1), steps(-1)];
+
+/// The steps of a side whose pawns go `forward`.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+const fn steps(forward: i8) -> [Step; 256] {
+    let mut steps = [Step {
+        piece: Code::NOTHING,
+        files: 0,
+        ranks: 0,
+    }; 256];
+    let mut at = 0;
+    while at < steps.len() {
+        let (slot, sign, files, ranks) = match OPCODES[at] {
+            Opcode::Step(slot, files, ranks) => (Some(slot), 1, files, ranks),
+            Opcode::PawnStep(slot, files, ranks) => (Some(slot), forward, files, ranks),
+            _ => (None, 0, 0, 0),
+        };
+        if let Some(slot) = slot {
+            steps[at] = Step {
+                piece: Code::of(slot),
+                files: files * sign,
+                ranks: ranks * sign,
+            };
+        }
+        at += 1;
+    }
+    steps
+}
+
+impl Step {
     #[inline]
-    fn move_of(
-        &self,
-        role: Role,
-        from: Square,
-        to: Square,
-        promotion: Option<Role>,
-    ) -> Result<Move, Unclear> {
-        let (us, them) = (self.placement.turn, !self.placement.turn);
-        if self.placement.side(us).contains(to) {
-            return Err(Unclear);
-        }
-        let is_taken = self.placement.side(them).contains(to);
-        if !is_taken && role == Role::Pawn && from.file() != to.file() {
-            let passed = Square::from_coords(to.file(), from.rank());
-            self.ensure(them, Role::Pawn, passed)?;
-            return Ok(Move::EnPassant { from, to });
-        }
-        let capture = match self.placement.role_at(to).filter(|_| is_taken) {
-            Some(Role::King) => return Err(Unclear),
-            capture => capture,
-        };
-        Ok(Move::Normal {
-            role,
-            from,
-            capture,
-            to,
-            promotion,
-        })
-    }
-
-    #[cold]
-    fn castle(&mut self, side: CastlingSide) -> Result<MoveEffect, Unclear> {
-        let us = self.placement.turn;
-        let rank = us.fold_wb(Rank::First, Rank::Eighth);
-        let from = if side.is_king_side() {
-            File::H
-        } else {
-            File::A
-        };
-        let king = Square::from_coords(File::E, rank);
-        let rook = Square::from_coords(from, rank);
-        self.ensure(us, Role::King, king)?;
-        self.ensure(us, Role::Rook, rook)?;
-        self.play(Move::Castle { king, rook });
-        Ok(MoveEffect::Squares)
-    }
-
-    fn ensure(&self, side: Color, role: Role, on: Square) -> Result<(), Unclear> {
-        let is_there =
-            self.placement.side(side).contains(on) && self.placement.role_at(on) == Some(role);
-        is_there.then_some(()).ok_or(Unclear)
-    }
-
-    fn play(&mut self, m: Move) {
-        self.pieces.play(self.placement.turn, m);
-        self.placement.play(Some(m));
+    #[expect(clippy::indexing_slicing, reason = "256 steps for each side")]
+    fn of(side: Color, code: u8) -> Step {
+        STEPS[usize::from(side.is_black())][usize::from(code)]
     }
 }
 
@@ -221,7 +199,7 @@ mod tests {
 
     use super::*;
     use crate::cbh::{Database, Decoded, GameId, Options};
-    use crate::game::{Game, PlyId};
+    use crate::game::{Game, Placement, PlyId};
 
     /// The placements of the main line as the rules have it.
     fn by_the_rules(game: &Game) -> Vec<Placement> {
@@ -241,7 +219,7 @@ mod tests {
 
     fn shown(blob: &[u8]) -> Option<Vec<(Placement, usize)>> {
         let mut all = Vec::new();
-        let is_followed = MoveDecoder::default().glance(blob, &mut |shown| {
+        let is_followed = MoveDecoder::default().glance(blob, Moments::ALL, &mut |shown| {
             all.push((*shown.placement, shown.most_left));
             true
         });
@@ -302,10 +280,12 @@ mod tests {
     fn a_glance_ends_when_it_is_told() {
         let blob = blobs("fixtures/cbh/sample/sample.cbh").remove(0);
         let mut count = 0;
-        assert!(MoveDecoder::default().glance(&blob, &mut |_| {
-            count += 1;
-            count < 5
-        }));
+        assert!(
+            MoveDecoder::default().glance(&blob, Moments::ALL, &mut |_| {
+                count += 1;
+                count < 5
+            })
+        );
         assert_eq!(count, 5);
     }
 
@@ -315,12 +295,14 @@ mod tests {
         let database = Database::open(base, &Options::default()).unwrap();
         let mut decoded = Decoded::default();
         let mut count = 0;
-        assert!(database.glance(GameId(2), &mut decoded, &mut |_| {
-            count += 1;
-            true
-        }));
+        assert!(
+            database.glance(GameId(2), &mut decoded, Moments::ALL, &mut |_| {
+                count += 1;
+                true
+            })
+        );
         assert_eq!(count, 46, "the start, and 45 plies");
-        assert!(!database.glance(GameId(1 << 20), &mut decoded, &mut |_| true));
+        assert!(!database.glance(GameId(1 << 20), &mut decoded, Moments::ALL, &mut |_| true));
     }
 
     proptest! {

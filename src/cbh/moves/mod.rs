@@ -54,6 +54,7 @@ mod cipher;
 mod decode;
 mod encode;
 mod glance;
+mod numbered;
 mod opcode;
 mod pieces;
 mod quoted;

@@ -8,6 +8,8 @@
 //! lowest vacant number of its kind. Pieces beyond the third have none, and
 //! never get one.
 
+use std::ops::Range;
+
 use shakmaty::{ByColor, CastlingSide, Color, Move, Role, Square};
 
 use crate::game::Board;
@@ -56,7 +58,12 @@ impl Slot {
         Slot(first_slot(role) + number)
     }
 
-    /// Its place among the slots of a side, below [`SLOTS`].
+    /// Its number among the slots of a side, below [`SLOTS`].
+    pub(crate) const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The same, as an index.
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
@@ -80,12 +87,18 @@ const fn first_slot(role: Role) -> u8 {
 }
 
 /// How many of a kind have numbers.
-fn capacity(role: Role) -> u8 {
+const fn capacity(role: Role) -> u8 {
     match role {
         Role::King => 1,
         Role::Pawn => 8,
         _ => 3,
     }
+}
+
+/// The numbers of the slots of a kind.
+pub(super) const fn slots_of(role: Role) -> Range<u8> {
+    let first = first_slot(role);
+    first..first + capacity(role)
 }
 
 /// The squares of all numbered pieces.
@@ -119,8 +132,7 @@ impl PieceList {
     /// The slot of the piece on `square`; `None` if it has no number.
     #[inline]
     pub(crate) fn slot(&self, color: Color, role: Role, square: Square) -> Option<Slot> {
-        let first = first_slot(role);
-        (first..first + capacity(role))
+        slots_of(role)
             .map(Slot)
             .find(|&slot| self.square(color, slot) == Some(square))
     }
@@ -222,10 +234,10 @@ impl PieceList {
     }
 
     fn kind(&mut self, color: Color, role: Role) -> &mut [Option<Square>] {
-        let first = usize::from(first_slot(role));
+        let Range { start, end } = slots_of(role);
         self.squares
             .get_mut(color)
-            .get_mut(first..first + usize::from(capacity(role)))
+            .get_mut(start.into()..end.into())
             .unwrap_or_default()
     }
 

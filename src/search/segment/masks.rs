@@ -136,11 +136,13 @@ impl Mask {
     }
 }
 
-/// Whether a game that took these steps had this material at some moment.
-fn had(material: &Material, mut steps: impl Iterator<Item = u8>) -> bool {
+/// Whether a game that took these steps had this material at some moment, which
+/// so many captures lead to at least.
+fn had(material: &Material, least: usize, mut steps: impl Iterator<Item = u8>) -> bool {
     let mut counts = [START; 2];
-    loop {
-        if material.is_that(counts) {
+    for taken in 0_usize.. {
+        // A step captures one piece, or none.
+        if taken >= least && material.is_that(counts) {
             return true;
         }
         let Some(step) = steps.next() else {
@@ -164,6 +166,7 @@ fn had(material: &Material, mut steps: impl Iterator<Item = u8>) -> bool {
             role => change(us, role, -1),
         }
     }
+    false
 }
 
 /// The games of a block in the making.
@@ -428,7 +431,7 @@ impl Masks {
                     said.open.add(game);
                 } else if usize::from(*count) >= least {
                     let nibbles = steps.iter().flat_map(|byte| [byte & 15, byte >> 4]);
-                    if had(material, nibbles.take(usize::from(*count))) {
+                    if had(material, least, nibbles.take(usize::from(*count))) {
                         said.fitting.add(game);
                     }
                 }

@@ -147,6 +147,7 @@ mod tests {
     use super::*;
     use crate::cbh::{Decoded, Options};
     use crate::game::Game;
+    use crate::game::Moments;
 
     #[test]
     fn moves_beyond_4_gib_are_where_the_cbj_says() {
@@ -185,7 +186,7 @@ mod tests {
         let database = Database::open(&path, &options).unwrap();
         let mut decoded = Decoded::default();
         let mut plies = 0;
-        assert!(database.glance(id, &mut decoded, &mut |_| {
+        assert!(database.glance(id, &mut decoded, Moments::ALL, &mut |_| {
             plies += 1;
             true
         }));
