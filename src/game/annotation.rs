@@ -461,3 +461,98 @@ impl<'a> ByPly<'a> {
         self.entries.get(first..end).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(text: &str, language: u8) -> Annotation {
+        Annotation::TextAfter(Text {
+            language: Nation(language),
+            text: text.to_owned(),
+            lead: 0,
+        })
+    }
+
+    #[test]
+    fn texts_of_one_language_are_joined_and_others_are_not() {
+        let mut text = after("One", 42);
+        assert!(text.join(&after("two.", 42)));
+        assert_eq!(text, after("One two.", 42));
+        assert!(!text.join(&after("drei", 53)));
+        assert!(!text.join(&after("", 42)));
+        assert!(!after("", 42).join(&text));
+        let Annotation::TextAfter(same) = text.clone() else {
+            panic!("it is a text after a ply");
+        };
+        assert!(!text.join(&Annotation::TextBefore(same)));
+    }
+
+    #[test]
+    fn annotations_are_found_by_their_ply() {
+        let mut tree = crate::game::MoveTree::default();
+        let mut line = crate::game::Line::new(&mut tree, &crate::game::Position::default());
+        let plies = [line.play_null(), line.play_null()];
+        let mut annotations = Annotations::default();
+        assert!(annotations.is_empty());
+        annotations.add(plies[1], after("second", 0));
+        annotations.add(plies[0], after("first", 0));
+        annotations.sort();
+        let all: Vec<_> = annotations.iter().map(|(ply, _)| ply).collect();
+        assert_eq!(all, plies);
+        assert!(annotations.on(plies[1]).eq([&after("second", 0)]));
+        assert!(!annotations.is_empty());
+        annotations.clear();
+        assert_eq!(annotations.iter().count(), 0);
+        annotations.add_stray(7, after("nowhere", 0));
+        assert!(!annotations.is_empty());
+        annotations.clear_stray();
+        assert!(annotations.is_empty());
+    }
+
+    #[test]
+    fn a_plain_question_has_nothing_that_a_text_cannot_show() {
+        let said = |text: &str| vec![(42, text.to_owned())];
+        let plain = Training {
+            points: 5,
+            texts: [
+                said("Who wins?"),
+                Vec::new(),
+                said("Look left."),
+                Vec::new(),
+            ],
+            answers: vec![Answer {
+                from: shakmaty::Square::E2,
+                to: shakmaty::Square::E4,
+                unknown: 0,
+                points: 5,
+                text: said("Right."),
+            }],
+            ..Training::default()
+        };
+        assert!(plain.is_plain());
+        let but = |change: &dyn Fn(&mut Training)| {
+            let mut question = plain.clone();
+            change(&mut question);
+            question.is_plain()
+        };
+        assert!(but(&|question| question.texts[2].clear()));
+        let changes: [&dyn Fn(&mut Training); 12] = [
+            &|question| question.seconds = 1,
+            &|question| question.unknown = 1,
+            &|question| question.points = 6,
+            &|question| question.answers[0].points = 4,
+            &|question| question.answers[0].unknown = 1,
+            &|question| question.answers[0].text = said("a  gap"),
+            &|question| question.answers[0].text = vec![(53, "Richtig.".to_owned())],
+            &|question| question.texts[0] = said(""),
+            &|question| question.texts[0] = said("Who [wins]?"),
+            &|question| question.texts[1] = said("Wrong."),
+            &|question| question.texts[2] = said(""),
+            &|question| question.texts[3] = said("a\ttab"),
+        ];
+        for (at, change) in changes.iter().enumerate() {
+            assert!(!but(change), "change {at}");
+        }
+    }
+}

@@ -307,3 +307,38 @@ impl RatingType {
         self.bytes == [0; 16] || self.bytes == RatingType::USUAL
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_empty_if_both_parts_are() {
+        let mut name = PlayerName::default();
+        assert!(name.is_empty());
+        name.first = "Anna".to_owned();
+        assert!(!name.is_empty());
+        name.clear();
+        assert!(name.is_empty());
+        name.last = "Cramling".to_owned();
+        assert!(!name.is_empty());
+    }
+
+    #[test]
+    fn kinds_of_events_have_the_words_of_chessbase() {
+        assert_eq!(EventKind::Unknown.pgn(), None);
+        let kinds = [
+            (EventKind::Game, "game"),
+            (EventKind::Match, "match"),
+            (EventKind::RoundRobin, "tourn"),
+            (EventKind::Swiss, "swiss"),
+            (EventKind::Team, "team"),
+            (EventKind::KnockOut, "k.o."),
+            (EventKind::Simultaneous, "simul"),
+            (EventKind::Scheveningen, "schev"),
+        ];
+        for (kind, word) in kinds {
+            assert_eq!(kind.pgn(), Some(word));
+        }
+    }
+}

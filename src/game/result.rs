@@ -46,3 +46,27 @@ impl GameResult {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_beyond_pgn_have_a_form_of_their_own() {
+        let forms = [
+            (GameResult::BlackWonByForfeit, "0-1", Some("-:+")),
+            (GameResult::DrawByForfeit, "1/2-1/2", Some("=:=")),
+            (GameResult::WhiteWonByForfeit, "1-0", Some("+:-")),
+            (GameResult::BothLost, "*", Some("0-0")),
+            (GameResult::WhiteWon, "1-0", None),
+            (GameResult::Line, "*", None),
+        ];
+        for (result, pgn, beyond) in forms {
+            assert_eq!(
+                (result.pgn(), result.beyond_pgn()),
+                (pgn, beyond),
+                "{result:?}"
+            );
+        }
+    }
+}

@@ -346,3 +346,53 @@ impl<'t> Line<'t> {
         self.here = branch;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(role: Role, from: Square, to: Square) -> Move {
+        Move::Normal {
+            role,
+            from,
+            capture: None,
+            to,
+            promotion: None,
+        }
+    }
+
+    #[test]
+    fn a_tree_counts_its_plies_and_links_them() {
+        let mut tree = MoveTree::default();
+        assert!(tree.is_empty());
+        let mut line = Line::new(&mut tree, &Position::default());
+        let e4 = line.play(step(Role::Pawn, Square::E2, Square::E4)).unwrap();
+        let after_e4 = line.branch();
+        let e5 = line.play(step(Role::Pawn, Square::E7, Square::E5)).unwrap();
+        line.resume(after_e4);
+        let c5 = line.play(step(Role::Pawn, Square::C7, Square::C5)).unwrap();
+        assert!(line.play(step(Role::Pawn, Square::E7, Square::E5)).is_err());
+        assert!(!line.is_full());
+        assert_eq!((tree.len(), tree.is_empty()), (3, false));
+        assert_eq!(tree.main_line().collect::<Vec<_>>(), [e4, e5]);
+        assert_eq!(
+            (tree.next_sibling(e5), tree.next_sibling(c5)),
+            (Some(c5), None)
+        );
+        assert_eq!((tree.parent(c5), tree.first_child(c5)), (Some(e4), None));
+        tree.clear();
+        assert!(tree.is_empty());
+    }
+
+    #[test]
+    fn a_tree_holds_a_million_plies() {
+        assert_eq!(MAX_PLIES, 1_048_576);
+        let mut tree = MoveTree::default();
+        let mut line = Line::new(&mut tree, &Position::default());
+        for _ in 0..MAX_PLIES {
+            assert!(!line.is_full());
+            line.play_null();
+        }
+        assert!(line.is_full());
+    }
+}
