@@ -191,3 +191,44 @@ impl MoveEffect {
 pub fn role_index(role: Role) -> usize {
     role as usize - 1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_counted_by_side_and_kind() {
+        let mut placement = Placement::of(&Position::default());
+        let usual = [8, 2, 2, 2, 1, 1];
+        assert_eq!(placement.counts(Color::White), usual);
+        placement.toggle(Color::White, Role::Queen, Square::D1);
+        assert_eq!(placement.counts(Color::White), [8, 2, 2, 2, 0, 1]);
+        assert_eq!(placement.counts(Color::Black), usual);
+        assert_eq!(placement.occupied().count(), 31);
+    }
+
+    #[test]
+    fn moments_are_chosen_by_effect_squares_and_pieces() {
+        let e4 = Bitboard::from_square(Square::E4);
+        let captures = Moments {
+            least: Some(MoveEffect::Material),
+            squares: Bitboard::EMPTY,
+            most_pieces: 5,
+        };
+        assert!(captures.include(MoveEffect::Material, e4, 5));
+        assert!(!captures.include(MoveEffect::Pawns, e4, 5));
+        assert!(!captures.include(MoveEffect::Material, e4, 6));
+        let on_e4 = Moments {
+            least: None,
+            squares: e4,
+            most_pieces: u8::MAX,
+        };
+        assert!(on_e4.include(MoveEffect::Squares, Bitboard::FULL, 32));
+        assert!(!on_e4.include(MoveEffect::Material, !e4, 32));
+        let both = captures.or(on_e4);
+        assert!(both.include(MoveEffect::Material, !e4, 32));
+        assert!(both.include(MoveEffect::Squares, e4, 32));
+        assert!(!both.include(MoveEffect::Pawns, !e4, 2));
+        assert!(Moments::ALL.include(MoveEffect::Squares, Bitboard::EMPTY, 32));
+    }
+}

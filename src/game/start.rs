@@ -107,3 +107,45 @@ impl Start {
         self.position.append_fen_to(self.first_move_number(), out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(fen: &str) -> Start {
+        Start::from_fen(fen, CastlingMode::Standard).unwrap()
+    }
+
+    #[test]
+    fn a_fen_is_kept_only_if_a_start_cannot_hold_it() {
+        let plain = "4k3/8/8/8/8/8/8/R3K3 w Q - 0 12";
+        assert_eq!(start(plain).written_fen, None);
+        assert_eq!(start(plain).first_move_number(), 12);
+        for kept in [
+            "4k3/8/8/8/8/8/8/R3K3 w Q - 7 12",
+            "4k3/8/8/8/8/8/8/R3K3 w KQ - 0 12",
+            "4k3/8/8/8/8/8/8/R3K3 w Q - 0 300",
+        ] {
+            assert_eq!(start(kept).written_fen.as_deref(), Some(kept));
+        }
+        let most = format!("4k3/8/8/8/8/8/8/R3K3 w Q - 0 {MAX_FIRST_MOVE}");
+        assert_eq!(start(&most).written_fen, None);
+        for none in ["", "no FEN", "4k3/8/8/8/8/8/8/R3K3 w Q - 0 65536"] {
+            assert!(
+                Start::from_fen(none, CastlingMode::Standard).is_none(),
+                "{none}"
+            );
+        }
+    }
+
+    #[test]
+    fn starts_are_stored_alike_up_to_the_highest_move_number() {
+        let fen = |number: u32| start(&format!("4k3/8/8/8/8/8/8/R3K3 w Q - 0 {number}"));
+        assert!(fen(3).is_stored_as(&fen(3)));
+        assert!(!fen(3).is_stored_as(&fen(4)));
+        assert!(fen(300).is_stored_as(&fen(400)));
+        assert!(!fen(3).is_stored_as(&start("4k3/8/8/8/8/8/8/R3K3 w - - 0 3")));
+        assert!(Start::default().is_stored_as(&Start::default()));
+        assert!(!fen(1).is_stored_as(&Start::default()));
+    }
+}

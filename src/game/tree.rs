@@ -375,6 +375,7 @@ mod tests {
         assert!(!line.is_full());
         assert_eq!((tree.len(), tree.is_empty()), (3, false));
         assert_eq!(tree.main_line().collect::<Vec<_>>(), [e4, e5]);
+        assert_eq!(tree.ply(c5).unwrap().san.to_string(), "c5");
         assert_eq!(
             (tree.next_sibling(e5), tree.next_sibling(c5)),
             (Some(c5), None)
