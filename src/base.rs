@@ -157,11 +157,10 @@ pub trait Base: fmt::Debug + Send + Sync {
     /// headers of the game say nothing, and it has no annotations.
     fn read_moves_only(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error>;
 
-    /// Shows each placement of the main line of one game that is wanted, until
-    /// `show` returns false; perhaps more, without a question
-    /// whether moves are legal. Returns
-    /// false if the game must be read instead: so it is in formats where a glance
-    /// would save little.
+    /// Shows the placements at these moments of the main line of one game, until
+    /// `show` returns false; perhaps more, without a question whether moves are
+    /// legal. Returns false if the game must be read instead: so it is in formats
+    /// where a glance would save little.
     fn glance(
         &self,
         _id: GameId,

@@ -172,20 +172,6 @@ pub enum MoveEffect {
     Material,
 }
 
-impl MoveEffect {
-    /// What this move changes.
-    #[inline]
-    pub fn by(m: Move) -> MoveEffect {
-        if m.is_capture() || m.is_promotion() {
-            MoveEffect::Material
-        } else if m.role() == Role::Pawn {
-            MoveEffect::Pawns
-        } else {
-            MoveEffect::Squares
-        }
-    }
-}
-
 /// The index of a kind of piece in arrays by kind, pawns first.
 #[inline]
 pub fn role_index(role: Role) -> usize {

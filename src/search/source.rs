@@ -72,7 +72,7 @@ pub trait Reader {
     /// As [`read`](Reader::read).
     fn read_moves(&mut self, number: u32) -> Result<&Game, Fault>;
 
-    /// Shows each placement of the main line of a game that is wanted, in order,
+    /// Shows the placements at these moments of the main line of a game, in order,
     /// until `show` returns false. A game with moves that are not legal may show more
     /// than [`read_moves`](Reader::read_moves) gives. Returns false if the game must
     /// be read instead; what was shown then tells nothing.

@@ -301,9 +301,9 @@ impl Database {
         Ok(())
     }
 
-    /// Shows each placement of the main line of one game that is wanted, in
-    /// order, until `show` returns false, without a question whether
-    /// its moves are legal; damaged games may show more than can be read. That takes a fraction of the time.
+    /// Shows the placements at these moments of the main line of one game, in order,
+    /// until `show` returns false, without a question whether its moves are legal;
+    /// damaged games may show more than can be read. That takes a fraction of the time.
     ///
     /// Returns false if the game cannot be seen that way: then it must be read, and
     /// what was shown tells nothing.

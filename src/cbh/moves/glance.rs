@@ -3,8 +3,8 @@
 //!
 //! This takes a fraction of the time of decoding, and tells most games that a
 //! search does not want. The main line stands in front of all variations, up to
-//! the first end of a line. A ply costs a few look-ups in small tables: what a
-//! code moves, where that stands, and what stands where it goes.
+//! the first end of a line. A ply costs three look-ups in small tables: the piece
+//! that a code moves, the square of that piece, and the piece on its new square.
 
 use shakmaty::{Bitboard, CastlingSide, Color, Role};
 
@@ -16,10 +16,10 @@ use crate::bytes::ByteReader;
 use crate::game::{Glimpse, Moments, MoveEffect};
 
 impl MoveDecoder {
-    /// Shows each placement of the main line of `blob`, which is exactly one game,
-    /// that is wanted, in order, until `show` returns false.
-    /// Those up to the last ply that [`decode`](MoveDecoder::decode) reads are as it
-    /// reads them; more may follow in a damaged game.
+    /// Shows the placements at these moments of the main line of `blob`, which is
+    /// exactly one game, in order, until `show` returns false. Those up to the last
+    /// ply that [`decode`](MoveDecoder::decode) reads are as it reads them; more may
+    /// follow in a damaged game.
     ///
     /// Returns false if the game cannot be followed that way, because it begins
     /// with a set-up position, is Chess960, has the simple encoding, or does what
@@ -142,7 +142,7 @@ impl MainLine<'_> {
     }
 }
 
-/// What a code of one byte moves, and how far.
+/// The meaning of a code of one byte: a piece, and how far it goes.
 #[derive(Clone, Copy)]
 struct Step {
     /// The piece, [`Code::NOTHING`] if the code is no step.

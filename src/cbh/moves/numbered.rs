@@ -12,7 +12,7 @@ use crate::game::{MoveEffect, Placement, role_index};
 /// The line cannot be followed without the rules.
 pub(super) struct Unclear;
 
-/// What a move changed, and on which squares.
+/// The effect of a move, and the squares that it changed.
 #[derive(Clone, Copy)]
 pub(super) struct Moved {
     pub(super) effect: MoveEffect,
@@ -51,7 +51,7 @@ const fn kinds() -> [Role; CODES] {
 }
 
 impl Code {
-    /// What stands on an empty square, and what stands nowhere.
+    /// No piece: the code of an empty square, and of a step that there is not.
     pub(super) const NOTHING: Code = Code(31);
 
     /// The piece of a slot.
@@ -85,10 +85,10 @@ pub(super) struct NumberedBoard {
     placement: Placement,
     /// Number of pieces of both sides.
     count: u8,
-    /// What stands on each square.
+    /// The piece on each square.
     codes: [Code; 64],
-    /// Where it stands, by side and code; of pieces without a number without a
-    /// meaning.
+    /// The square of each piece, by side and code. Pieces without a number share
+    /// a code, so theirs have no meaning.
     squares: [[Option<Square>; CODES]; 2],
 }
 
@@ -130,13 +130,13 @@ impl NumberedBoard {
         self.count
     }
 
-    /// Where a piece of a slot stands.
+    /// The square of a piece that has a number.
     #[inline]
     pub(super) fn square(&self, side: Color, piece: Code) -> Option<Square> {
         self.squares[usize::from(side.is_black())][piece.index()]
     }
 
-    /// What stands on a square.
+    /// The piece on a square.
     #[inline]
     pub(super) fn piece(&self, square: Square) -> Code {
         self.codes[square.to_usize()]
@@ -148,7 +148,7 @@ impl NumberedBoard {
         self.squares[usize::from(side.is_black())][piece.index()] = Some(on);
     }
 
-    /// Changes whether the side to move, or the other, has a piece there.
+    /// Puts pieces on empty squares, or takes them from there.
     #[inline]
     fn toggle(&mut self, side: Color, role: Role, squares: Bitboard) {
         self.placement.roles[role_index(role)] ^= squares;

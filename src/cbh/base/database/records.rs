@@ -146,8 +146,7 @@ mod tests {
 
     use super::*;
     use crate::cbh::{Decoded, Options};
-    use crate::game::Game;
-    use crate::game::Moments;
+    use crate::game::{Game, Moments};
 
     #[test]
     fn moves_beyond_4_gib_are_where_the_cbj_says() {
