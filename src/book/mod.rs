@@ -20,6 +20,7 @@
 //! | `check.rs` | checks of a whole book |
 //! | `unreachable.rs` | positions that no moves from the start reach |
 //! | `export/` | PGN, EPD, a table, a Polyglot book |
+//! | `kept.rs` | what a walk through the whole book found, kept for the next time |
 //! | `position_files.rs`, `text.rs` | the files of one position, and their
 //! fields |
 //! | `facts.rs` | format, files, header fields |
@@ -32,6 +33,7 @@ pub mod check;
 pub mod choice;
 pub mod ctg;
 pub mod export;
+pub mod kept;
 pub mod kvetka;
 pub mod position_files;
 pub mod text;

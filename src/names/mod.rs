@@ -121,6 +121,29 @@ pub(crate) fn shown(name: &str) -> String {
     shown
 }
 
+/// The name that [`shown`] shows as `directory`, or why there is none.
+pub(crate) fn of_directory(directory: &str) -> Result<String, String> {
+    if ends_in_id(directory) {
+        let why = "so end the names of directories that would have the same";
+        return Err(format!("\"{directory}\" ends in ~ and a number: {why}"));
+    }
+    ensure_shown_as(directory, directory)?;
+    let name = directory.replace('\u{ff0f}', "/");
+    Ok(match name.strip_prefix('\u{ff0e}') {
+        Some(rest) => format!(".{rest}"),
+        None => name,
+    })
+}
+
+/// Says why not, if `name` is not shown as `directory`.
+pub(crate) fn ensure_shown_as(name: &str, directory: &str) -> Result<(), String> {
+    let shown = shown(name);
+    if shown == directory {
+        return Ok(());
+    }
+    Err(format!("\"{directory}\" would be listed as \"{shown}\""))
+}
+
 /// Tells `name` from others that are the same: ` ~` and the id are appended,
 /// and the name is cut so that all fits.
 pub(crate) fn append_id(name: &mut String, id: u32) {
@@ -253,6 +276,15 @@ mod tests {
             assert_eq!(shown(text), name);
         }
         assert_eq!(shown(&"é".repeat(200)), "é".repeat(127));
+    }
+
+    #[test]
+    fn names_of_directories_are_read_back() {
+        assert_eq!(of_directory("AC／DC").as_deref(), Ok("AC/DC"));
+        assert_eq!(of_directory("．NET").as_deref(), Ok(".NET"));
+        for impossible in ["Lee ~7", " Lee", ".Lee", "Lee ", "e\u{301}", "(none) ~1"] {
+            assert!(of_directory(impossible).is_err(), "{impossible:?}");
+        }
     }
 
     #[test]

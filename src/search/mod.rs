@@ -18,6 +18,7 @@
 //! | `index`, `reach`, `game_set` | the same kept for all positions of a base |
 //! | `segment` | and in a file |
 //! | `table` | moves as text |
+//! | `refused_queries` | queries that are none, and why |
 //! | `scan` | all games on all cores |
 //!
 //! Positions are compared by their [keys](crate::game::PositionKey). This
@@ -33,6 +34,7 @@ mod moments;
 mod moves;
 mod parse;
 mod reach;
+mod refused_queries;
 mod remarks;
 mod scan;
 mod segment;
@@ -48,6 +50,7 @@ pub use help::TERM_HELP;
 pub use index::{Index, MOST_CHANGED, Reached};
 pub use moves::{Counter, Played, Statistics};
 pub use parse::{NoPosition, Query, TERMS, TermError, position};
+pub use refused_queries::RefusedQueries;
 pub use scan::{Ended, Fitting, Give, Maker, ScanEvent, scan, select};
 pub use segment::{NewSegment, Phase, Segment, masks_file, positions_of_headers};
 pub use source::{Content, Contents, Fault, Header, Names, Reader, Source};

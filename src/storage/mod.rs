@@ -61,7 +61,7 @@ pub use new_folder::make_folder;
 pub use pages::{Cursor, HEAD, PageWriter, Pages, append_varint, open_own, write_head};
 pub use plain_files::PlainFiles;
 pub use private::{make_private_folder, open_plain_file};
-pub use scratch::{Buffer, Pool};
+pub use scratch::{Buffer, Pool, Spool};
 pub(crate) use scratch::{SharedBuffer, reader_of};
 pub(crate) use sparse_words::SparseWords;
 pub use stage::{Stage, note_name as stage_note};

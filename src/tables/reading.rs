@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -22,6 +21,7 @@ use super::games::{COLUMNS, TABLE, is_signed};
 use super::guard::{GuardedFile, PageMemory, without_panic};
 use super::sorter::{Sorted, Sorter};
 use crate::game::Date;
+use crate::storage::Spool;
 
 /// Folders in folders are looked at to this depth.
 const MOST_DEPTH: usize = 16;
@@ -42,7 +42,7 @@ const LENGTH_BYTES: usize = size_of::<u64>();
 #[derive(Debug)]
 pub struct Texts {
     /// Lengths and texts.
-    spool: File,
+    spool: Spool,
     /// Numbers of games, and offsets in the spool.
     order: Sorted<2>,
     text: Vec<u8>,
@@ -65,9 +65,9 @@ impl Texts {
             let what = format!("there is no .{EXTENSION} file in this folder");
             return Err(io::Error::new(ErrorKind::NotFound, what));
         }
-        let mut spool = Spool::new()?;
+        let mut taken = Taken::new()?;
         for file in files {
-            let read = without_panic(|| spool.take(&file, progress));
+            let read = without_panic(|| taken.take(&file, progress));
             let read = read.unwrap_or_else(|| Err(damaged("the file is damaged")));
             read.map_err(|error| match file.strip_prefix(path) {
                 // A file in the folder that was named.
@@ -77,7 +77,7 @@ impl Texts {
                 _ => error,
             })?;
         }
-        spool.finish()
+        taken.finish()
     }
 
     /// Reads the next text; returns false after the last.
@@ -142,8 +142,8 @@ fn add_files(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<
     Ok(())
 }
 
-/// The texts that were read so far.
-struct Spool {
+/// The texts that were taken from files so far.
+struct Taken {
     out: BufWriter<File>,
     /// Length of the file.
     end: u64,
@@ -151,10 +151,10 @@ struct Spool {
     order: Sorter<2>,
 }
 
-impl Spool {
-    fn new() -> io::Result<Spool> {
-        Ok(Spool {
-            out: BufWriter::new(tempfile::tempfile()?),
+impl Taken {
+    fn new() -> io::Result<Taken> {
+        Ok(Taken {
+            out: Spool::begin()?,
             end: 0,
             games: 0,
             order: Sorter::new(&std::env::temp_dir()),
@@ -163,10 +163,7 @@ impl Spool {
 
     fn finish(self) -> io::Result<Texts> {
         Ok(Texts {
-            spool: self
-                .out
-                .into_inner()
-                .map_err(io::IntoInnerError::into_error)?,
+            spool: Spool::end(self.out)?,
             order: self.order.sorted()?,
             text: Vec::new(),
             read: 0,

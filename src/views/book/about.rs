@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::BookVolume;
-use super::kept::Examined;
 use crate::book::check::{Checked, check};
+use crate::book::kept::Examined;
 use crate::book::walk::Limits;
 use crate::escape::{self, push_line};
 use crate::fs::volume::Fault;
@@ -25,33 +25,7 @@ pub(super) fn readme(volume: &BookVolume) -> String {
     if let Some(title) = &facts.title {
         push_line(&mut text, title);
     }
-    text.push_str(
-        "
-tree/e4/c5/         the position after 1. e4 c5; uci/ is the same
-line/e4 c5          the same as one name
-fen/FEN/            any position: / of the FEN is :, blanks are _
-unreachable/        positions that no line from the start reaches
-export/             the whole book as PGN, EPD, TSV and Polyglot book
-
-Each position has
-position.fen        the position as FEN
-board.txt           a picture of it, in letters
-board.svg           a picture of it, with the moves as arrows
-moves.tsv           the moves of the book, most games first
-stats.json          all that the book says of it
-line.pgn            the shortest line that leads there
-book.pgn            what the book has from there, as one game
-openings.pgn        the same as games that are not too long for Scid
-e4 c5 Nf3           links to the positions after its moves
-
-A position is one directory under fen/, whatever moves lead to it; any legal
-move can be looked up. export/positions.tsv lists all positions. Numbers are
-those of White and Black, whoever is to move. book.json says what the book
-is, warnings.txt what is wrong with it. A position and its mirror images are
-stored as one: \"positions\" in book.json counts what is stored, \"reached\" the
-lines of export/positions.tsv.
-",
-    );
+    text.push_str(include_str!("readme.txt"));
     text
 }
 
@@ -127,8 +101,7 @@ fn look_through(volume: &BookVolume) -> Result<Examined, Error> {
     let limits = Limits::positions(volume.options.export_limit);
     let checked = check(book, limits, &|_| {}, &mut note)?;
     let examined = Examined { checked, defects };
-    let kept = &volume.kept;
-    kept.keep_examined(examined.clone(), book, &volume.options);
+    volume.kept.keep_examined(book, examined.clone());
     Ok(examined)
 }
 

@@ -14,14 +14,12 @@
 //! | `numbers.rs` | which number stands for what |
 //! | `listing.rs` | what directories list |
 //! | `texts.rs`, `about.rs` | what is in the files |
-//! | `spool.rs` | where large texts lie |
-//! | `kept.rs` | what is kept for the next mount |
+//! | `spool.rs` | large texts, written once |
 //! | `game_files.rs` | the games that the book names |
 //! | `source.rs` | books on disk |
 
 mod about;
 mod game_files;
-mod kept;
 mod listing;
 mod numbers;
 mod source;
@@ -31,20 +29,21 @@ mod texts;
 pub use source::{BookOptions, BookSource};
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use lru::LruCache;
+use parking_lot::Mutex;
 use shakmaty::Move;
 
 use self::about::Examination;
 use self::game_files::GameFiles;
-use self::kept::Kept;
 use self::numbers::{BookNode, Fixed};
-use self::spool::{Spool, Spools};
+use self::spool::Spools;
 use self::texts::TOGETHER;
 use super::positions::{self, File, Item, Key, LinkLocation, Nodes, Played, Scope};
 use crate::base::referenced::{self, Games};
+use crate::book::kept::Kept;
 use crate::book::walk::shortest_line;
 use crate::book::{self, Book, Line, Unreachable, board_fields};
 use crate::fs::content::once::Once;
@@ -53,6 +52,7 @@ use crate::fs::volume::{
 };
 use crate::fs::{Error, TextCache};
 use crate::game::Position;
+use crate::storage::Spool;
 
 /// Memory for texts of small files, which the kernel asks for twice: for the
 /// length and for the text.
@@ -121,7 +121,7 @@ impl BookVolume {
         let lines = NonZeroUsize::new(LINES).unwrap_or(NonZeroUsize::MIN);
         BookVolume {
             bytes: bytes.fold(0, u64::saturating_add),
-            kept: Kept::of(book.as_ref(), &options),
+            kept: Kept::of(book.as_ref(), options.caches.as_deref(), options.settings()),
             games: GameFiles::new(Games::new(Arc::clone(&book), options.games.clone())),
             book,
             options,
@@ -149,15 +149,14 @@ impl BookVolume {
     /// The shortest line to a position; one from there if the book has none.
     fn line(&self, key: &Key) -> Result<Arc<Line>, Error> {
         let name = key.position.as_ref().ok_or(Error::NotFound)?;
-        let lines = || self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(line) = lines().get(name) {
+        if let Some(line) = self.lines.lock().get(name) {
             return Ok(Arc::clone(line));
         }
         let position = key.position()?;
         let most = self.options.export_limit.min(MOST_SEARCHED);
         let line = shortest_line(&*self.book, &position, most)?;
         let line = Arc::new(line.unwrap_or_else(|| Line::set_up(position)));
-        lines().put(name.clone(), Arc::clone(&line));
+        self.lines.lock().put(name.clone(), Arc::clone(&line));
         Ok(line)
     }
 

@@ -1,10 +1,11 @@
 //! Books on disk.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use encoding_rs::Encoding;
+use parking_lot::Mutex;
 
 use super::{BookVolume, numbers};
 use crate::base::referenced::GamesOptions;
@@ -24,6 +25,14 @@ pub struct BookOptions {
     pub games: GamesOptions,
     /// Directory of what is kept for the next mount; `None` if nothing is.
     pub caches: Option<PathBuf>,
+}
+
+impl BookOptions {
+    /// What of them decides on the texts of a book.
+    pub(super) fn settings(&self) -> String {
+        let (limit, page) = (self.export_limit, self.games.code_page);
+        format!("limit {limit} code page {page:?}")
+    }
 }
 
 impl Default for BookOptions {
@@ -66,7 +75,7 @@ impl BookSource {
 
     /// The files of the book that are there.
     fn files(&self) -> Vec<PathBuf> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if known.relisting.is_due(folder_of(&self.path)) {
             // Where nothing can be listed, the file that was named counts.
             let files = book::files_of(&self.path);

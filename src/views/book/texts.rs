@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::BookVolume;
 use super::about::{self, Examination};
 use super::numbers::{self, BookNode, Fixed};
-use super::spool::{Spool, slice};
 use crate::book::choice::choices;
 use crate::book::export::{ExportError, ExportFormat, Exported, write_together};
 use crate::book::walk::Limits;
@@ -16,6 +15,7 @@ use crate::fs::content::once::Once;
 use crate::fs::{Error, Ino, Text};
 use crate::game::{Position, board_text};
 use crate::picture::board::{Popular, of_moves};
+use crate::storage::Spool;
 use crate::views::positions::File::{BookPgn, Openings};
 use crate::views::positions::{self, Item, Key, position_fen};
 
@@ -162,7 +162,7 @@ impl BookVolume {
             let spools = self.write_together(formats.unwrap_or_default())?;
             let lengths = spools.iter().map(Spool::bytes);
             let lengths = formats.unwrap_or_default().iter().copied().zip(lengths);
-            self.kept.keep_lengths(lengths, &*self.book, &self.options);
+            self.kept.keep_lengths(&*self.book, lengths);
             Ok(spools)
         })?;
         Ok((spools, place))
@@ -170,7 +170,8 @@ impl BookVolume {
 
     fn write_together(&self, formats: &[ExportFormat]) -> Result<Arc<[Spool]>, Error> {
         let files = formats.iter().map(|_| Spool::begin());
-        let mut files = files.collect::<Result<Vec<_>, Error>>()?;
+        let files = files.collect::<Result<Vec<_>, _>>();
+        let mut files = files.map_err(ExportError::from)?;
         let outputs = formats.iter().copied().zip(&mut files);
         let mut outputs: Vec<(ExportFormat, &mut dyn Write)> = outputs
             .map(|(format, file)| (format, file as &mut dyn Write))
@@ -180,7 +181,10 @@ impl BookVolume {
         for (format, file) in formats.iter().zip(&mut files) {
             self.tell_cut(written, format.remark(), file)?;
         }
-        files.into_iter().map(Spool::end).collect()
+        let spools = files.into_iter().map(Spool::end);
+        Ok(spools
+            .collect::<Result<_, _>>()
+            .map_err(ExportError::from)?)
     }
 
     /// Says at the end of a text that it is not whole, if so; what begins with
@@ -213,7 +217,7 @@ impl BookVolume {
     pub(super) fn with_text<T>(
         &self,
         ino: Ino,
-        small: impl FnOnce(&[u8]) -> T,
+        small: impl FnOnce(&Text) -> T,
         large: impl FnOnce(&Spool) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let thing = self.thing(ino)?;
@@ -233,8 +237,8 @@ impl BookVolume {
     pub(super) fn part(&self, ino: Ino, offset: u64, length: u32) -> Result<Vec<u8>, Error> {
         self.with_text(
             ino,
-            |text| slice(text, offset, length).to_vec(),
-            |spool| spool.read(offset, length),
+            |text| text.part(offset, length).to_vec(),
+            |spool| Ok(spool.read(offset, length).map_err(ExportError::from)?),
         )
     }
 }

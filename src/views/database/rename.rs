@@ -8,7 +8,7 @@ use super::change::{inos, refusal};
 use super::directories::Entities;
 use super::groups::group_of;
 use crate::base::{ALL_GAMES, Merged};
-use crate::cbh::{Entity, EntityId, EntityKind, FileKind, Group};
+use crate::cbh::{EntityId, EntityKind, FileKind, Group};
 use crate::fs::{ChangedTexts, Error, Ino, Refusal, Saved};
 use crate::names;
 
@@ -30,11 +30,11 @@ impl DatabaseVolume {
         if let Some(other) = named.find(to.as_bytes()).filter(|other| *other != id) {
             return self.merge_entity(kind, id, other);
         }
-        let name = name_of(to).map_err(Refusal::Text)?;
+        let name = names::of_directory(to).map_err(Refusal::Text)?;
         let mut saved = self.change(&[], &mut |saver| {
             let mut entity = saver.entity(file_of(kind), id).map_err(refusal)?;
             entity.rename(&name).map_err(Refusal::Text)?;
-            ensure_listed_so(&entity, to)?;
+            names::ensure_shown_as(&entity.name(), to).map_err(Refusal::Text)?;
             saver.rename_entity(id, &entity).map_err(refusal)?;
             Ok(Vec::new())
         })?;
@@ -116,40 +116,10 @@ fn file_of(kind: EntityKind) -> FileKind {
     }
 }
 
-/// Returns the entity name whose directory is called `directory`, or the reason
-/// why there is none.
-fn name_of(directory: &str) -> Result<String, String> {
-    if names::ends_in_id(directory) {
-        let why = "so end the names of directories that would have the same";
-        return Err(format!("\"{directory}\" ends in ~ and a number: {why}"));
-    }
-    let shown = names::shown(directory);
-    if shown != directory {
-        return Err(listed_otherwise(directory, &shown));
-    }
-    let name = directory.replace('\u{ff0f}', "/");
-    Ok(match name.strip_prefix('\u{ff0e}') {
-        Some(rest) => format!(".{rest}"),
-        None => name,
-    })
-}
-
-fn listed_otherwise(directory: &str, shown: &str) -> String {
-    format!("\"{directory}\" would be listed as \"{shown}\"")
-}
-
-/// Checks that the renamed entity gets the directory name that was requested.
-fn ensure_listed_so(entity: &Entity, directory: &str) -> Result<(), Refusal> {
-    let shown = names::shown(&entity.name());
-    if shown == directory {
-        return Ok(());
-    }
-    Err(Refusal::Text(listed_otherwise(directory, &shown)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cbh::Entity;
     use crate::game::{PlayerName, Team};
 
     #[test]
@@ -162,18 +132,8 @@ mod tests {
             (Entity::Player(nameless), ", Garry"),
             (Entity::Team(Team::default()), ""),
         ] {
-            let refused = ensure_listed_so(&entity, name);
-            assert!(matches!(refused, Err(Refusal::Text(_))), "{name:?}");
-        }
-    }
-
-    #[test]
-    fn names_of_directories_are_read_back() {
-        let name = |name| name_of(name);
-        assert_eq!(name("AC／DC").as_deref(), Ok("AC/DC"));
-        assert_eq!(name("．NET").as_deref(), Ok(".NET"));
-        for impossible in ["Lee ~7", " Lee", ".Lee", "Lee ", "e\u{301}", "(none) ~1"] {
-            assert!(name(impossible).is_err(), "{impossible:?}");
+            let refused = names::ensure_shown_as(&entity.name(), name);
+            assert!(refused.is_err(), "{name:?}");
         }
     }
 }

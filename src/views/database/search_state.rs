@@ -1,7 +1,6 @@
 //! Search in one state of a base, and what directories of positions and of
 //! queries have made of it.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use lru::LruCache;
@@ -13,7 +12,7 @@ use crate::base::{Explorer, FilesState, HeadersTsv, KeptIndex, Merges, Selection
 use crate::cbh::Changes;
 use crate::fs::{Error, Ino, TextCache};
 use crate::game::Position;
-use crate::search::{GameSet, Played};
+use crate::search::{GameSet, Played, RefusedQueries};
 use crate::views::positions::{Nodes, Scope};
 
 /// Memory for texts of small files.
@@ -22,41 +21,15 @@ const TEXT_BYTES: usize = 1 << 20;
 /// Tables of headers that are kept.
 const TABLES: usize = 64;
 
-/// Queries whose refusal is remembered.
-const MOST_REFUSED: usize = 20;
-
 /// What all states of a base have in common: the numbers of positions, the index in
 /// its file, and where its merges are kept.
 #[derive(Clone, Debug)]
 pub(super) struct Common {
     pub(super) nodes: Arc<Nodes>,
     pub(super) kept: Arc<KeptIndex>,
-    pub(super) refused: Arc<Refused>,
+    pub(super) refused: Arc<RefusedQueries>,
     /// Where merges are kept, if directories of players and the like are merged.
     pub(super) merges: Option<Arc<Merges>>,
-}
-
-/// Queries that were refused lately, for `.cbfs/find.txt`.
-#[derive(Debug, Default)]
-pub(super) struct Refused(Mutex<VecDeque<String>>);
-
-impl Refused {
-    /// Notes one, and why.
-    pub(super) fn note(&self, line: String) {
-        let mut lines = self.0.lock();
-        lines.retain(|known| *known != line);
-        lines.truncate(MOST_REFUSED - 1);
-        lines.push_front(line);
-    }
-
-    /// A line for each, the latest first.
-    pub(super) fn lines(&self) -> String {
-        self.0
-            .lock()
-            .iter()
-            .map(|line| line.to_owned() + "\n")
-            .collect()
-    }
 }
 
 impl Common {

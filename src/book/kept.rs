@@ -1,10 +1,10 @@
-//! What only a walk through the whole book tells, kept for the next mount: how
+//! What only a walk through the whole book tells, kept for the next time: how
 //! long its exports are, and what an examination found.
 //!
 //! It lies in a file of the user's cache directory: a line with a hash, and JSON.
-//! The hash is that of what the book is, by the identities of its files and what
-//! else decides on its texts, and of the JSON. A file with another hash is as good
-//! as none.
+//! The hash is that of what the book is, by the identities of its files and the
+//! settings that decide on its texts, and of the JSON. A file with another hash is
+//! as good as none.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -14,10 +14,9 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::BookOptions;
-use crate::book::Book;
-use crate::book::check::Checked;
-use crate::book::export::{ExportFormat, RENDER_VERSION};
+use super::Book;
+use super::check::Checked;
+use super::export::{ExportFormat, RENDER_VERSION};
 use crate::storage::{identities, name_elsewhere, write_whole};
 
 /// Bytes of the file, at most.
@@ -25,8 +24,12 @@ const MOST_BYTES: u64 = 8 << 20;
 
 /// What is kept of a book.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
-    /// The file, and what the book is; `None` if nothing is kept.
+pub struct Kept {
+    /// The directory of the file; `None` if nothing is kept.
+    directory: Option<PathBuf>,
+    /// What decides on the texts of a book besides its files.
+    settings: String,
+    /// The file, and what the book was when it was read.
     file: Option<(PathBuf, String)>,
     known: Mutex<Known>,
 }
@@ -40,90 +43,91 @@ struct Known {
 
 /// What an examination of a book found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Examined {
-    pub(super) checked: Checked,
+pub struct Examined {
+    /// What was counted.
+    pub checked: Checked,
     /// The defects, a line each.
-    pub(super) defects: Vec<String>,
+    pub defects: Vec<String>,
 }
 
 impl Kept {
-    /// What an earlier mount of this book has left.
-    pub(super) fn of(book: &dyn Book, options: &BookOptions) -> Kept {
-        let Some(file) = file_of(book, options) else {
-            return Kept::default();
+    /// What was left of this book in a file of `directory`, by the same `settings`:
+    /// all that decides on its texts besides its files. Without a directory nothing
+    /// is kept.
+    pub fn of(book: &dyn Book, directory: Option<&Path>, settings: String) -> Kept {
+        let mut kept = Kept {
+            directory: directory.map(Path::to_path_buf),
+            settings,
+            ..Kept::default()
         };
-        let known = load(&file.0, &file.1).unwrap_or_else(|error| {
-            log::debug!("{}: {error}", file.0.display());
-            None
-        });
-        Kept {
-            file: Some(file),
-            known: Mutex::new(known.unwrap_or_default()),
+        kept.file = kept.file_of(book);
+        if let Some((path, identity)) = &kept.file {
+            match load(path, identity) {
+                Ok(known) => kept.known = Mutex::new(known.unwrap_or_default()),
+                Err(error) => log::debug!("{}: {error}", path.display()),
+            }
         }
+        kept
     }
 
     /// The length of an export.
-    pub(super) fn length(&self, format: ExportFormat) -> Option<u64> {
+    pub fn length(&self, format: ExportFormat) -> Option<u64> {
         self.known.lock().lengths.get(name(format))?.as_u64()
     }
 
     /// What an examination found.
-    pub(super) fn examined(&self) -> Option<Examined> {
+    pub fn examined(&self) -> Option<Examined> {
         self.known.lock().examined.clone()
     }
 
-    /// Keeps the lengths of exports. That it fails costs time at the next mount
-    /// and is no error.
-    pub(super) fn keep_lengths(
+    /// Keeps the lengths of exports. That it fails costs time when they are asked
+    /// for next and is no error.
+    pub fn keep_lengths(
         &self,
-        lengths: impl Iterator<Item = (ExportFormat, u64)>,
         book: &dyn Book,
-        options: &BookOptions,
+        lengths: impl Iterator<Item = (ExportFormat, u64)>,
     ) {
         let mut known = self.known.lock();
         for (format, bytes) in lengths {
             known.lengths.insert(name(format).to_owned(), bytes.into());
         }
-        self.save(&known, book, options);
+        self.save(book, &known);
     }
 
-    /// Keeps what an examination found.
-    pub(super) fn keep_examined(&self, examined: Examined, book: &dyn Book, options: &BookOptions) {
+    /// Keeps what an examination found, as [`keep_lengths`](Kept::keep_lengths).
+    pub fn keep_examined(&self, book: &dyn Book, examined: Examined) {
         let mut known = self.known.lock();
         known.examined = Some(examined);
-        self.save(&known, book, options);
+        self.save(book, &known);
     }
 
-    fn save(&self, known: &Known, book: &dyn Book, options: &BookOptions) {
-        // Of a book that has changed meanwhile it tells nothing.
-        let Some((path, identity)) = self
-            .file
-            .as_ref()
-            .filter(|file| file_of(book, options).as_ref() == Some(*file))
-        else {
+    fn save(&self, book: &dyn Book, known: &Known) {
+        let Some((path, identity)) = &self.file else {
             return;
         };
-        if let Err(error) = save(known, path, identity) {
+        // Of a book that has changed meanwhile it tells nothing.
+        if self.file_of(book) == self.file
+            && let Err(error) = save(known, path, identity)
+        {
             log::debug!("{}: {error}", path.display());
         }
     }
-}
 
-/// Where things of a book are kept, and what the book is.
-fn file_of(book: &dyn Book, options: &BookOptions) -> Option<(PathBuf, String)> {
-    let facts = book.facts();
-    let paths = || facts.members.iter().map(|member| member.path.as_path());
-    let first = paths().next()?;
-    let absolute = std::path::absolute(first).ok()?;
-    let name = name_elsewhere(&absolute) + ".book";
-    let identity = format!(
-        "{} render {RENDER_VERSION} limit {} code page {:?} {}",
-        env!("CARGO_PKG_VERSION"),
-        options.export_limit,
-        options.games.code_page,
-        identities(paths()),
-    );
-    Some((options.caches.as_ref()?.join(name), identity))
+    /// The file of a book, and what the book is.
+    fn file_of(&self, book: &dyn Book) -> Option<(PathBuf, String)> {
+        let facts = book.facts();
+        let paths = || facts.members.iter().map(|member| member.path.as_path());
+        let first = paths().next()?;
+        let absolute = std::path::absolute(first).ok()?;
+        let name = name_elsewhere(&absolute) + ".book";
+        let identity = format!(
+            "{} render {RENDER_VERSION} {} {}",
+            env!("CARGO_PKG_VERSION"),
+            self.settings,
+            identities(paths()),
+        );
+        Some((self.directory.as_ref()?.join(name), identity))
+    }
 }
 
 /// The name under which the length of an export is kept.
