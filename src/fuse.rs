@@ -39,10 +39,11 @@ pub use session::{Audience, MountError, Mounted, Options, Outcome, Stopper, deta
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use fuser::{Errno, FileAttr, FileHandle, FileType, FopenFlags, Generation, INodeNo};
+use parking_lot::Mutex;
 
 use crate::vfs::{Access, Attr, Drafts, Error, Handle, Ino, NodeKind, Vfs};
 use kernel::Kernel;
@@ -197,10 +198,7 @@ impl Adapter {
     /// Invalidates everything that has changed. When this returns, the
     /// invalidation has begun, possibly in another thread.
     fn invalidate_written(&self) {
-        let _one = self
-            .invalidating
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _one = self.invalidating.lock();
         if self.vfs.drafts().take_name_changes() {
             self.kernel.get().inspect(|kernel| kernel.begin_epoch());
         }
@@ -447,7 +445,7 @@ fn answer<T>(
 /// are read, the first failures are logged, and the number of the others.
 fn log_failure(line: fmt::Arguments<'_>) {
     static FAILURES: Mutex<Throttle> = Mutex::new(Throttle::new());
-    let mut failures = FAILURES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut failures = FAILURES.lock();
     let Some(left_out) = failures.admit(Instant::now()) else {
         return;
     };

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use super::block::BLOCK_BYTES;
 
@@ -46,7 +47,7 @@ impl BlockCache {
         key: Key,
         decode: impl FnOnce() -> io::Result<Vec<u8>>,
     ) -> io::Result<Arc<Vec<u8>>> {
-        let locked = || self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let locked = || self.blocks.lock();
         if let Some(block) = locked().get(&key) {
             return Ok(Arc::clone(block));
         }

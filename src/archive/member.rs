@@ -1,8 +1,9 @@
 //! A member of an archive, and the index of its blocks.
 
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
+
+use parking_lot::Mutex;
 
 use super::block::{self, BLOCK_BYTES, HEAD_BYTES, Head};
 use super::error::Fault;
@@ -120,10 +121,6 @@ impl Member {
         self.size.div_ceil(BLOCK_BYTES as u64)
     }
 
-    fn index(&self) -> MutexGuard<'_, Index> {
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns offset and head of a block. The heads before it are read at the
     /// first request.
     ///
@@ -132,7 +129,7 @@ impl Member {
     /// `UnexpectedEof` if there is no such block; errors of the medium.
     pub(super) fn find(&self, number: u64, archive: &dyn Storage) -> io::Result<(u64, Head)> {
         let wanted = usize::try_from(number).unwrap_or(usize::MAX);
-        let mut index = self.index();
+        let mut index = self.index.lock();
         loop {
             if let Some(found) = index.blocks.get(wanted) {
                 return Ok(*found);

@@ -8,7 +8,9 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{Base, FilesState, IndexMaking, Searched, index_file, index_of};
 use crate::search::{self, Fault, Index, Segment};
@@ -69,7 +71,7 @@ impl KeptIndex {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn path(&self, base: &dyn Base) -> Option<PathBuf> {

@@ -4,8 +4,10 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{Base, Family, open_any, read_only_after, take};
 use crate::archive;
@@ -248,7 +250,7 @@ impl BaseOnDisk {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// The `.cbh`, or the archive.

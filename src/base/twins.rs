@@ -14,9 +14,9 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::hash::{Hash as _, Hasher as _};
 use std::iter;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use parking_lot::Mutex;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed};
 
 use super::{Base, Error};
@@ -160,12 +160,12 @@ pub fn twins(base: &dyn Base, progress: &(dyn Fn(u64) + Sync)) -> Result<AllTwin
         for group in groups {
             compare(base, &players, group, decoded, &mut twins);
         }
-        let mut found = lock(&found);
+        let mut found = found.lock();
         for twins in &twins {
             found.add(twins);
         }
     });
-    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(found.into_inner())
 }
 
 /// The groups of several games with one digest, of games in the order of digests.
@@ -186,17 +186,13 @@ fn on_all_processors<P: Send>(
             scope.spawn(|| {
                 let mut decoded = Decoded::reading_ahead();
                 loop {
-                    let next = lock(&parts).next();
+                    let next = parts.lock().next();
                     let Some(part) = next else { return };
                     work(part, &mut decoded);
                 }
             });
         }
     });
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A digest of the letters of each player.

@@ -5,7 +5,8 @@
 //! for each other.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::storage::{ReadBuffer, Storage};
 
@@ -53,7 +54,7 @@ impl PageCache {
         let Some(slot) = slot else {
             return Err(io::Error::other("a page has no place"));
         };
-        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = slot.lock();
         if slot.offset != Some(offset) {
             slot.offset = None;
             let mut buffer = ReadBuffer::default();

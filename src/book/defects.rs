@@ -1,7 +1,8 @@
 //! The defects found while a book is read.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::game::Defect;
 
@@ -17,7 +18,7 @@ pub(super) struct Defects {
 impl Defects {
     /// Adds a defect.
     pub(super) fn note(&self, Defect { file, offset, what }: Defect) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if known.len() < MAX_DEFECTS {
             known.insert((file, offset, what));
         }
@@ -25,7 +26,7 @@ impl Defects {
 
     /// All defects, sorted by file and offset.
     pub(super) fn list(&self) -> Vec<Defect> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.lock();
         let defects = known.iter().cloned();
         defects
             .map(|(file, offset, what)| Defect { file, offset, what })

@@ -87,7 +87,7 @@ impl Drafts {
     pub fn is_settled(&self, attr: &Attr) -> bool {
         let is_written = || {
             let is_unused = self.is_unused();
-            !is_unused && (is_own(attr.ino) || self.state().games.contains_key(&attr.ino))
+            !is_unused && (is_own(attr.ino) || self.state.lock().games.contains_key(&attr.ino))
         };
         attr.is_sized && !attr.is_volatile() && !is_written()
     }
@@ -106,7 +106,7 @@ impl Drafts {
         if matches!(base, Ok(Some(slot)) if slot.is_saving()) {
             return true;
         }
-        let state = self.state();
+        let state = self.state.lock();
         let draft = match name.map(str::from_utf8) {
             None => state.own(ino).map(|(_, draft)| draft),
             Some(Ok(name)) => match state.names.get(ino, name) {
@@ -140,7 +140,7 @@ impl Drafts {
     pub fn fsync(&self, ino: Ino, handle: Option<Handle>) -> Result<(), Error> {
         handle.map_or(Ok(()), |handle| self.flush(handle))?;
         self.fsync_directory(ino)?;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let open = handle.and_then(|handle| state.handles.get(handle).ok());
         let id = open.and_then(|open| open.draft);
         if let Some(draft) = id.and_then(|id| state.drafts.get_mut(&id)) {

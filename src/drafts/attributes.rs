@@ -47,7 +47,7 @@ impl Drafts {
         self.edited(ino)?;
         let attr = self.attr(ino)?;
         {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             let own = state.own(ino).map(|(id, _)| id);
             if let Some(draft) = own.and_then(|id| state.drafts.get_mut(&id)) {
                 draft.mode = mode.or(draft.mode);
@@ -80,7 +80,7 @@ impl Drafts {
     /// kernel must look up all names again. Call it before the reply to a
     /// request that writes: then the requester sees the new state.
     pub fn take_name_changes(&self) -> bool {
-        !self.is_unused() && std::mem::take(&mut self.state().names.is_changed)
+        !self.is_unused() && std::mem::take(&mut self.state.lock().names.is_changed)
     }
 
     /// Ends writing, before the mount goes: drafts that were not saved are
@@ -96,7 +96,7 @@ impl Drafts {
         let slots = self.mount.slots();
         let _all: Vec<_> = slots.iter().map(|slot| slot.lock_saves()).collect();
         let unsaved: Vec<u32> = {
-            let state = self.state();
+            let state = self.state.lock();
             let drafts = state.drafts.iter();
             let unsaved = drafts.filter(|(_, draft)| draft.is_unkept());
             unsaved.map(|(id, _)| *id).collect()

@@ -65,7 +65,7 @@ impl Drafts {
             let rejected = self.rejected(slot);
             overlay.rejected = rejected.map(|all| all.all()).unwrap_or_default();
         } else if !self.is_unused() {
-            overlay.entries = self.state().names.of(directory);
+            overlay.entries = self.state.lock().names.of(directory);
             let names = overlay.entries.iter().map(|(_, name, _)| name.clone());
             overlay.names = names.collect();
         }
@@ -102,7 +102,12 @@ impl Drafts {
     /// What `stat` says of the name of a draft, unless nothing is there.
     fn attr_of_entry(&self, entry: &Entry) -> Option<Result<Attr, Error>> {
         match entry {
-            Entry::File(id) => self.state().drafts.get(id).map(|draft| Ok(attr_of(draft))),
+            Entry::File(id) => self
+                .state
+                .lock()
+                .drafts
+                .get(id)
+                .map(|draft| Ok(attr_of(draft))),
             Entry::Link(game) => Some(self.attr(*game)),
             Entry::Gone { .. } => None,
         }
@@ -139,7 +144,7 @@ impl Drafts {
         if let Some(game) = self.became(ino) {
             return Some(self.attr(game).map(|attr| Attr { ino, ..attr }));
         }
-        let state = self.state();
+        let state = self.state.lock();
         let own = state.own(ino).map(|(_, draft)| attr_of(draft));
         Some(own.ok_or(Error::NotFound))
     }
@@ -178,7 +183,7 @@ impl Drafts {
         if self.is_unused() || attr.kind != NodeKind::Directory {
             return attr;
         }
-        let modified = self.state().names.modified(attr.ino);
+        let modified = self.state.lock().names.modified(attr.ino);
         let modified = modified.map_or(attr.modified, |time| time.max(attr.modified));
         Attr { modified, ..attr }
     }
@@ -192,7 +197,7 @@ impl Drafts {
     /// those of [`Drafts::attr`].
     pub fn attr_open(&self, handle: Handle) -> Result<Attr, Error> {
         let (ino, pin, draft) = {
-            let state = self.state();
+            let state = self.state.lock();
             let open = state.handles.get(handle)?;
             let draft = open.draft.and_then(|id| state.drafts.get(&id));
             (open.ino, open.pin.clone(), draft.map(attr_of))
@@ -232,7 +237,7 @@ impl Drafts {
         if !is_own(ino) {
             return None;
         }
-        let state = self.state();
+        let state = self.state.lock();
         let (_, draft) = state.own(ino)?;
         Some((draft.mode, draft.purpose != Purpose::Log))
     }

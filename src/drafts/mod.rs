@@ -110,14 +110,10 @@ impl Drafts {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// The state, to add something to it.
     fn open_state(&self) -> Result<MutexGuard<'_, State>, Error> {
         self.is_used.store(true, Relaxed);
-        let state = self.state();
+        let state = self.state.lock();
         if self.is_over.load(Relaxed) {
             return Err(Error::ReadOnly);
         }
@@ -257,7 +253,7 @@ impl Drafts {
     /// Saves an edit, and notes that names must be invalidated.
     fn save(&self, slot: &LiveBase, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
         let saved = slot.edit(edit)?;
-        self.state().names.is_changed = true;
+        self.state.lock().names.is_changed = true;
         Ok(saved)
     }
 

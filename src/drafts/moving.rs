@@ -155,7 +155,7 @@ impl Drafts {
         to: &Place,
     ) -> Result<(), Error> {
         let (buffer, purpose, mut made, is_imported, is_stray) = {
-            let state = self.state();
+            let state = self.state.lock();
             let draft = state.drafts.get(&id).ok_or(Error::NotFound)?;
             let is_settled = draft.status() == Status::Clean;
             (
@@ -217,7 +217,7 @@ impl Drafts {
     /// Gives a draft another name and purpose; what had the name gives way.
     fn move_name(&self, id: u32, from: &Place, to: &Place, purpose: Purpose) {
         let now = self.now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.names.remove(from, now);
         let Some(draft) = state.drafts.get_mut(&id) else {
             return;
@@ -295,7 +295,7 @@ impl Drafts {
             }
             (Role::New, true) => {
                 let now = self.now();
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 self.take_name_from(&mut state, to);
                 state.names.remove(from, now);
                 state.names.set(to, Entry::Link(game), now);
@@ -307,7 +307,7 @@ impl Drafts {
 
     pub(super) fn forget_link(&self, place: &Place) {
         let now = self.now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.names.remove(place, now);
     }
 
@@ -330,7 +330,7 @@ impl Drafts {
         };
         let outcome = self.run(&job);
         let now = self.now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if outcome.result.is_ok() {
             state.leave(game);
             state.leave(new);

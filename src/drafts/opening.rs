@@ -64,7 +64,7 @@ impl Drafts {
 
     /// What the name of a draft stands for.
     pub(super) fn entry(&self, place: &Place) -> Option<Entry> {
-        self.state().names.get(place.0, &place.1).cloned()
+        self.state.lock().names.get(place.0, &place.1).cloned()
     }
 
     /// Makes a file with a number of its own.
@@ -154,7 +154,7 @@ impl Drafts {
             let handle = (!access.write)
                 .then_some(handle)
                 .ok_or(Error::NotWritable)?;
-            return Ok(self.state().open(handle));
+            return Ok(self.state.lock().open(handle));
         };
         if is_rejected(ino) {
             return self.open_rejected(&slot, ino, access);
@@ -167,7 +167,7 @@ impl Drafts {
         if !is_own(ino) {
             return None;
         }
-        let state = self.state();
+        let state = self.state.lock();
         if let Some(game) = state.alias(ino) {
             return Some(game);
         }
@@ -180,7 +180,7 @@ impl Drafts {
 
     fn open_own(&self, ino: Ino, access: Access) -> Result<Handle, Error> {
         let (handle, buffer) = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             let id = state.own(ino).map(|(id, _)| id).ok_or(Error::NotFound)?;
             let draft = state.drafts.get_mut(&id).ok_or(Error::NotFound)?;
             if access.write && draft.purpose == Purpose::Log {
@@ -210,7 +210,7 @@ impl Drafts {
             .open(ino.within_slot().index())
             .map_err(failed_of_rejected)?;
         let pin = Pin::Disk(Arc::new(file));
-        Ok(self.state().open(Open::new(ino, access, None, pin)))
+        Ok(self.state.lock().open(Open::new(ino, access, None, pin)))
     }
 
     /// Opens a file that the volume shows.
@@ -227,7 +227,7 @@ impl Drafts {
                 return Err(Error::NotWritable);
             }
             let pin = Pin::Mark(slot.present(inner)?.generation);
-            return Ok(self.state().open(Open::new(ino, access, None, pin)));
+            return Ok(self.state.lock().open(Open::new(ino, access, None, pin)));
         }
         // Told: whoever asks for the length now is told the same.
         slot.present(inner)?;
@@ -235,7 +235,7 @@ impl Drafts {
         if !access.write {
             // The draft is for those who write it: others read what is stored.
             let open = Open::new(ino, access, None, Pin::Text(text));
-            return Ok(self.state().open(open));
+            return Ok(self.state.lock().open(open));
         }
         Drafts::check_writable(slot, ino)?;
         self.open_to_write(ino, access, text)
@@ -250,7 +250,7 @@ impl Drafts {
         let slot = self.mount.base(ino)?.ok_or(Error::Stale)?;
         let pin = Pin::Text(slot.text_with(ino.within_slot(), mark)?);
         let open = Open::new(ino, Access::READ, None, pin);
-        Ok(self.state().open(open))
+        Ok(self.state.lock().open(open))
     }
 
     /// Opens once more what a handle has open: the same draft, or the same text,
@@ -261,7 +261,7 @@ impl Drafts {
     /// [`Error::NotOpen`]; those of [`Drafts::truncate`].
     pub fn open_again(&self, handle: Handle, access: Access) -> Result<Handle, Error> {
         let (again, ino) = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             let open = state.handles.get(handle)?;
             let (ino, is_over) = (open.ino, open.is_over);
             let again = Open::new(ino, access, open.draft, open.pin.clone());
@@ -277,7 +277,7 @@ impl Drafts {
     /// Returns whether a handle writes the draft that new writers of the file
     /// would share.
     pub fn has_present_draft(&self, handle: Handle) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         let Ok(open) = state.handles.get(handle) else {
             return false;
         };

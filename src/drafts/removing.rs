@@ -64,7 +64,7 @@ impl Drafts {
         match self.entry(&place) {
             Some(Entry::File(id)) => {
                 self.remove_log(&place);
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 if state.drafts.get(&id).is_some_and(Draft::is_stray) {
                     self.withdraw(&slot, &origin_of_file(&place));
                 }
@@ -104,7 +104,7 @@ impl Drafts {
         match Drafts::role(slot, place.0, &place.1)? {
             Role::File(game) if is_deleted_so => {
                 self.set_deleted(slot, game, true)?;
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 state.leave(game);
                 Ok(())
             }
@@ -116,7 +116,7 @@ impl Drafts {
     fn remove_log(&self, place: &Place) {
         let now = self.now();
         let name: Box<str> = format!("{}.log", place.1).into();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Some(Entry::File(log)) = state.names.get(place.0, &name).cloned()
             && state
                 .drafts
@@ -160,7 +160,7 @@ impl Drafts {
     /// All bytes of a small file.
     fn whole(&self, ino: Ino) -> Result<Vec<u8>, Error> {
         let buffer = {
-            let state = self.state();
+            let state = self.state.lock();
             let own = state.own(ino);
             own.map(|(_, draft)| Arc::clone(&draft.buffer))
         };

@@ -136,7 +136,7 @@ impl Drafts {
     /// saves wait.
     pub(super) fn save_draft(&self, id: u32, handle: Handle) -> Result<(), Error> {
         let job = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             let Some(draft) = state.drafts.get_mut(&id) else {
                 return Ok(());
             };
@@ -215,7 +215,7 @@ impl Drafts {
     /// Returns whether this exact text was imported from this file already.
     fn is_imported(&self, id: u32, job: &Job) -> bool {
         let imported = {
-            let state = self.state();
+            let state = self.state.lock();
             state.drafts.get(&id).and_then(|draft| draft.imported)
         };
         let version = job.buffer.version();
@@ -226,7 +226,7 @@ impl Drafts {
         if !imported.is_some_and(is_same) {
             return false;
         }
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Some(draft) = state.drafts.get_mut(&id) {
             draft.note(version, Event::Saved);
         }

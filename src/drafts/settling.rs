@@ -35,7 +35,7 @@ impl Drafts {
             .map(|place| Drafts::role(&job.slot, place.0, &place.1));
         let is_given = matches!(role, Some(Ok(Role::File(_))));
         let now = self.now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let Some(draft) = state.drafts.get_mut(&id) else {
             return;
         };
@@ -101,7 +101,7 @@ impl Drafts {
     /// reason is `why`, unless the same text was refused before.
     pub(super) fn keep_draft(&self, id: u32, why: &str) {
         let (slot, origin, buffer, version, reason) = {
-            let state = self.state();
+            let state = self.state.lock();
             let Some(draft) = state.drafts.get(&id) else {
                 return;
             };
@@ -118,7 +118,7 @@ impl Drafts {
             reason,
             may_retry: false,
         };
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Some(draft) = state.drafts.get_mut(&id) {
             draft.note(version, Event::Refused(rejection));
         }
@@ -127,7 +127,7 @@ impl Drafts {
     /// Removes empty new drafts whose number now belongs to an existing game.
     pub(super) fn remove_superseded_drafts(&self, slot: &LiveBase) {
         let waiting: Vec<(u32, Place)> = {
-            let state = self.state();
+            let state = self.state.lock();
             let drafts = state.drafts.iter();
             let waiting = drafts.filter_map(|(id, draft)| {
                 let place = draft.place.as_ref()?;
@@ -142,7 +142,7 @@ impl Drafts {
         for (id, place) in waiting {
             let role = Drafts::role(slot, place.0, &place.1);
             if matches!(role, Ok(Role::File(_))) {
-                self.state().unname(id, now);
+                self.state.lock().unname(id, now);
             }
         }
     }
@@ -177,7 +177,7 @@ impl Drafts {
         }
         let place: Place = (place.0, name.into());
         let now = self.now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Some(Entry::File(before)) = state.names.get(place.0, &place.1).cloned() {
             state.unname(before, now);
         }
@@ -189,7 +189,7 @@ impl Drafts {
     }
 
     pub(super) fn place_of(&self, id: u32) -> Option<Place> {
-        self.state().drafts.get(&id)?.place.clone()
+        self.state.lock().drafts.get(&id)?.place.clone()
     }
 }
 

@@ -29,7 +29,7 @@ impl Drafts {
     /// [`Error::NotOpen`]; those of [`Drafts::read`].
     pub fn read_open(&self, handle: Handle, offset: u64, length: u32) -> Result<Bytes, Error> {
         let (ino, pin, buffer) = {
-            let state = self.state();
+            let state = self.state.lock();
             let open = state.handles.get(handle)?;
             if !open.access.read {
                 return Err(Error::NotOpen);
@@ -60,7 +60,7 @@ impl Drafts {
     /// Returns the mark of the content that a handle reads; `None` for a draft,
     /// or for the present content.
     pub fn content_of(&self, handle: Handle) -> Option<u32> {
-        let state = self.state();
+        let state = self.state.lock();
         let open = state.handles.get(handle).ok()?;
         match &open.pin {
             _ if open.draft.is_some() => None,
@@ -191,7 +191,7 @@ impl Drafts {
 
     fn truncate_by_name(&self, handle: Handle, length: u64) -> Result<(), Error> {
         let is_alone = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             let id = state.handles.get(handle)?.draft;
             let draft = id.and_then(|id| state.drafts.get(&id));
             let is_own = draft.is_some_and(|draft| draft.place.is_some());
@@ -222,7 +222,7 @@ impl Drafts {
     /// [`Error::Refused`]; [`Error::NotOpen`]; that of the medium.
     pub fn flush(&self, handle: Handle) -> Result<(), Error> {
         let (id, ino) = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             let open = state.handles.get(handle)?;
             let (id, is_written) = (open.draft, open.is_written || open.access.truncate);
             let draft = id.and_then(|id| state.drafts.get_mut(&id));
@@ -256,7 +256,7 @@ impl Drafts {
     pub fn release(&self, handle: Handle) {
         let now = self.now();
         let unsaved = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             let Some(open) = state.handles.remove(handle) else {
                 return;
             };
@@ -278,7 +278,7 @@ impl Drafts {
     /// Ends what nobody writes any more; gives its number if it was to be a
     /// new game.
     fn finish(&self, id: u32, is_unsaved: bool, now: SystemTime) -> Option<Ino> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let draft = state.drafts.get(&id)?;
         let is_new = draft.purpose == Purpose::New && draft.made.is_empty();
         let new = is_new.then_some(draft.ino);

@@ -18,11 +18,12 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use fuser::Errno;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::vfs::{Handle, Ino};
 
@@ -144,7 +145,7 @@ pub(super) struct Locks(Arc<Mutex<State>>);
 
 impl Locks {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Returns a lock that conflicts with `wanted`, if there is one.

@@ -36,9 +36,9 @@
 //!   succeeds.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::vfs::{Attr, Error, Handle, Ino};
 
@@ -156,7 +156,7 @@ impl Nodes {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Records that a thread has looked up a file. Returns the node for it if

@@ -6,8 +6,10 @@
 //! game with the same breath; asked again, or by another program, it is removed.
 
 use std::fs;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::vfs::Ino;
 
@@ -32,7 +34,7 @@ impl RefusedSaves {
     /// Notes that the text that a thread has written to a file was refused.
     pub(super) fn note(&self, file: Ino, thread: u32) {
         let process = process_of(thread);
-        let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refused = self.0.lock();
         refused.retain(|one| one.file != file);
         let surplus = (refused.len() + 1).saturating_sub(MOST);
         refused.drain(..surplus);
@@ -43,7 +45,7 @@ impl RefusedSaves {
     /// Whether a thread that removes a file clears up after its refused save. Asked
     /// once more it does not.
     pub(super) fn clears_up(&self, file: Ino, thread: u32) -> bool {
-        let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refused = self.0.lock();
         refused.retain(|one| one.at.elapsed() < WHILE_CLEARING_UP);
         let Some(at) = refused.iter().position(|one| one.file == file) else {
             return false;
@@ -53,7 +55,7 @@ impl RefusedSaves {
 
     /// Forgets a file that was saved.
     pub(super) fn forget(&self, file: Ino) {
-        let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refused = self.0.lock();
         refused.retain(|one| one.file != file);
     }
 }
@@ -87,7 +89,7 @@ mod tests {
         for number in 0..200 {
             refused.note(Ino(number), own);
         }
-        assert_eq!(refused.0.lock().unwrap().len(), MOST);
+        assert_eq!(refused.0.lock().len(), MOST);
         assert!(!refused.clears_up(Ino(1), own) && refused.clears_up(Ino(199), own));
     }
 

@@ -12,10 +12,11 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use fuser::INodeNo;
+use parking_lot::Mutex;
 
 use super::Adapter;
 use super::nodes::Node;
@@ -39,7 +40,7 @@ pub(super) struct SlowRequests {
 
 impl std::fmt::Debug for SlowRequests {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let works: Vec<Ino> = lock(&self.waiting).keys().copied().collect();
+        let works: Vec<Ino> = self.waiting.lock().keys().copied().collect();
         f.debug_tuple("SlowRequests").field(&works).finish()
     }
 }
@@ -48,7 +49,7 @@ impl SlowRequests {
     /// Calls `answer` in a thread that does this work, unless it was done
     /// before.
     fn answer(&self, work: Ino, answer: Answer) {
-        let mut waiting = lock(&self.waiting);
+        let mut waiting = self.waiting.lock();
         let is_new = !waiting.contains_key(&work);
         waiting.entry(work).or_default().push(answer);
         drop(waiting);
@@ -58,10 +59,6 @@ impl SlowRequests {
             do_work(&self.waiting, work);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn start(waiting: &Arc<Waiting>) -> Sender<Ino> {
@@ -79,7 +76,7 @@ fn start(waiting: &Arc<Waiting>) -> Sender<Ino> {
 
 fn serve(works: &Mutex<Receiver<Ino>>, waiting: &Waiting) {
     loop {
-        let next = lock(works).recv();
+        let next = works.lock().recv();
         match next {
             Ok(work) => do_work(waiting, work),
             // The mount has ended.
@@ -91,7 +88,7 @@ fn serve(works: &Mutex<Receiver<Ino>>, waiting: &Waiting) {
 /// Calls all answers that wait for this work.
 fn do_work(waiting: &Waiting, work: Ino) {
     loop {
-        let mut all = lock(waiting);
+        let mut all = waiting.lock();
         let answers = match all.get_mut(&work).map(std::mem::take) {
             Some(answers) if !answers.is_empty() => answers,
             _ => {

@@ -1,7 +1,7 @@
 //! Long texts are worked on one after the other: reading and saving one takes
 //! several times its length of memory.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex};
 
 use super::decode::MAX_BYTES;
 
@@ -42,7 +42,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            *self.of.taken() -= self.bytes;
+            *self.of.taken.lock() -= self.bytes;
             self.of.given_back.notify_all();
         }
     }
@@ -64,17 +64,13 @@ impl Permits {
         }
     }
 
-    fn taken(&self) -> MutexGuard<'_, usize> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn take(&'static self, bytes: usize) -> Permit {
         if bytes <= SHORT {
             return Permit { bytes: 0, of: self };
         }
         let has_no_room = |taken: &mut usize| *taken > 0 && taken.saturating_add(bytes) > MAX_BYTES;
-        let taken = self.given_back.wait_while(self.taken(), has_no_room);
-        let mut taken = taken.unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.lock();
+        self.given_back.wait_while(&mut taken, has_no_room);
         let bytes = bytes.min(usize::MAX - *taken);
         *taken += bytes;
         Permit { bytes, of: self }
@@ -107,7 +103,7 @@ mod tests {
         drop(waiting.join().unwrap());
         // One that is longer than all may be is alone.
         drop(PERMITS.take(3 * MAX_BYTES));
-        assert_eq!(*PERMITS.taken(), 0);
+        assert_eq!(*PERMITS.taken.lock(), 0);
     }
 
     #[test]

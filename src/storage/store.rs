@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use super::apply::Application;
 use super::directory::several_names;
@@ -301,7 +303,7 @@ impl Store {
     /// and a later call tries again.
     pub fn sync(&self) -> Result<(), Error> {
         let wanted = self.writer().committed;
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn.lock();
         let records = {
             let mut writer = self.writer();
             writer.make_ready()?;
@@ -359,7 +361,7 @@ impl Store {
     /// several files are of one state if the number is the same before and
     /// after.
     pub fn epoch(&self) -> u64 {
-        *self.epoch.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.epoch.lock()
     }
 
     /// A number that changes before any part of a later save is shown. All
@@ -393,7 +395,7 @@ impl Store {
     /// [`Error::ChangedOutside`] if they contradict the journal (both stay as
     /// they are); [`Error::Io`].
     pub fn refresh(&self) -> Result<(), Error> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn.lock();
         let writer = self.writer();
         if writer.file().is_err() {
             drop(writer);
@@ -401,7 +403,7 @@ impl Store {
         }
         self.ensure_unchanged(&writer.records)?;
         let changed = self.changed_files()?;
-        let mut epoch = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut epoch = self.epoch.lock();
         *epoch += 1;
         for name in changed {
             let looked = self.known(&name).look(self.directory.as_ref());
@@ -488,7 +490,7 @@ impl Store {
                 }
             }
         }
-        let mut epoch = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut epoch = self.epoch.lock();
         for record in records {
             *epoch += 1;
             self.saves.fetch_add(1, Release);
@@ -623,18 +625,18 @@ impl Store {
     }
 
     fn known_files(&self) -> Vec<Arc<FileView>> {
-        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        let files = self.files.read();
         files.values().cloned().collect()
     }
 
     /// Returns the state of a file, known or new.
     fn known(&self, name: &OsStr) -> Arc<FileView> {
-        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        let files = self.files.read();
         if let Some(file) = files.get(name) {
             return Arc::clone(file);
         }
         drop(files);
-        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.files.write();
         let file = files
             .entry(name.to_owned())
             .or_insert_with(|| Arc::new(FileView::unseen(name)));
@@ -652,7 +654,7 @@ impl Store {
     }
 
     fn writer(&self) -> MutexGuard<'_, JournalWriter> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writer.lock()
     }
 }
 

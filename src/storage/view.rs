@@ -2,7 +2,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
+
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::buffer::next_file_number;
 use super::pieces::Pieces;
@@ -99,11 +101,11 @@ impl FileView {
     }
 
     pub(super) fn state(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
+        self.state.read()
     }
 
     pub(super) fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
+        self.state.write()
     }
 
     /// Checks the file on the medium again. The stamp is read first, so that a

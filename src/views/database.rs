@@ -37,8 +37,10 @@ pub use self::source::{DatabaseSource, Folder, Writer};
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
+
+use parking_lot::Mutex;
 
 use self::directories::{Directory, Games, HeadersFile, Positions, Row, TABLE, row_of};
 use self::facts::QUICKLY_COUNTED;
@@ -352,10 +354,6 @@ impl DatabaseVolume {
         Ok(Some(self.base.summary(id)?))
     }
 
-    fn scratch(&self) -> MutexGuard<'_, Vec<Decoded>> {
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn render_with(
         &self,
         scratch: &mut Decoded,
@@ -460,10 +458,10 @@ impl Volume for DatabaseVolume {
             return self.row(ino)?.view.render(self, ino, text);
         }
         self.search.common.kept.note_reader();
-        let mut scratch = self.scratch().pop().unwrap_or_default();
+        let mut scratch = self.scratch.lock().pop().unwrap_or_default();
         let completeness = self.render_with(&mut scratch, ino, text)?;
         if text.len() < 16 * SCRATCH_MOVES {
-            self.scratch().push(scratch);
+            self.scratch.lock().push(scratch);
         }
         Ok(completeness)
     }

@@ -7,7 +7,9 @@
 //! lines of the blocks it touches.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
 
 use super::{Names, append_names};
 use crate::base::{Base, Error};
@@ -96,7 +98,7 @@ impl HeadersTsv {
             return Ok(places);
         }
         // Whoever comes meanwhile waits, rather than doing the same.
-        let _pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
+        let _pass = self.pass.lock();
         if let Some(places) = self.places.get() {
             return Ok(places);
         }

@@ -1,10 +1,12 @@
 //! An index that is made beside requests.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::{FilesState, make_index};
 use crate::base::Base;
@@ -56,7 +58,7 @@ impl IndexMaking {
             work.run(base.as_ref(), opened, &path);
         };
         match thread::Builder::new().name("index".to_owned()).spawn(run) {
-            Ok(started) => drop(lock(&self.thread).replace(started)),
+            Ok(started) => drop(self.thread.lock().replace(started)),
             Err(error) => {
                 self.work.fail(&error.to_string());
                 self.work.is_on.store(false, Relaxed);
@@ -67,7 +69,7 @@ impl IndexMaking {
     /// Ends it; nothing is left of what is not finished.
     pub fn stop(&self) {
         self.work.is_stopping.store(true, Relaxed);
-        let thread = lock(&self.thread).take();
+        let thread = self.thread.lock().take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
             log::error!("the thread that made the index of positions panicked");
         }
@@ -80,7 +82,7 @@ impl IndexMaking {
 
     /// What was made, once.
     pub fn take(&self) -> Option<Arc<Segment>> {
-        lock(&self.work.made).take()
+        self.work.made.lock().take()
     }
 
     /// Hundredths of it that are done, if it is under way.
@@ -91,7 +93,7 @@ impl IndexMaking {
 
     /// Why it has failed, if so.
     pub fn failed(&self) -> Option<String> {
-        lock(&self.work.failed).clone()
+        self.work.failed.lock().clone()
     }
 }
 
@@ -99,7 +101,7 @@ impl Work {
     fn fail(&self, why: &str) {
         let why = format!("cannot be made, answers come from a search: {why}");
         log::warn!("the index of positions {why}");
-        *lock(&self.failed) = Some(why);
+        *self.failed.lock() = Some(why);
     }
 
     fn run(&self, base: &dyn Base, opened: FilesState, path: &Path) {
@@ -112,7 +114,7 @@ impl Work {
         let made = make_index(base, opened, path, &mut goes_on);
         let made = made.and_then(|is_made| Ok(is_made.then(|| Segment::open(path)).transpose()?));
         match made {
-            Ok(made) => *lock(&self.made) = made.map(Arc::new),
+            Ok(made) => *self.made.lock() = made.map(Arc::new),
             Err(fault) => self.fail(&format!("{}: {fault}", path.display())),
         }
         self.is_on.store(false, Relaxed);
@@ -126,10 +128,6 @@ impl Work {
             thread::sleep(REST);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How much is done; reading takes about two thirds of the time.

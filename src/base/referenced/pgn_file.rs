@@ -9,8 +9,10 @@
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
+
+use parking_lot::Mutex;
 
 use super::{Error, MAX_GAME_BYTES};
 use crate::book::{GameReference, ReferencedGame};
@@ -91,7 +93,7 @@ impl PgnFiles {
     }
 
     fn places(&self, path: &Path, state: State, file: &DiskFile) -> std::io::Result<Arc<Places>> {
-        let lock = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.last.lock();
         if let Some((known, then, places)) = &*lock()
             && known == path
             && *then == state

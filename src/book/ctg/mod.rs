@@ -35,7 +35,9 @@ pub use files::CtgFiles;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use self::directory::{Bitmap, Entries, LeafPage, nodes};
 use self::files::HOLDS;
@@ -310,7 +312,7 @@ impl CtgBook {
                 ),
             });
         }
-        let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut index = self.index.lock();
         if let Some(index) = &*index {
             return Ok(Arc::clone(index));
         }

@@ -5,7 +5,6 @@
 //! with an index of the blocks.
 
 use std::ops::ControlFlow;
-use std::sync::PoisonError;
 
 use super::KvetkaBook;
 use super::block::{Block, Element};
@@ -167,7 +166,7 @@ impl KvetkaBook {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = self.making.lock();
         if let Some(index) = self.index.get() {
             return Ok(index);
         }

@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use encoding_rs::Encoding;
+use parking_lot::Mutex;
 
 use super::strings::{ByteOrder, decode_8_bit, unicode};
 use crate::book::{GameReference, GameSource, ReferencedGame, SourceKind};
@@ -289,7 +290,7 @@ impl Ksf {
     /// Returns the offset of every [`STRIDE`]th game of a source, up to the
     /// first unreadable one.
     fn places(&self, number: u16, source: &Source) -> Result<Arc<Vec<u64>>, Fault> {
-        let lock = || self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.places.lock();
         if let Some(places) = lock().get(&number) {
             return Ok(Arc::clone(places));
         }

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::cbh::{GameId, Knowledge};
 
@@ -43,19 +44,13 @@ impl SaveHistory {
     pub fn note(&self, id: GameId, stamp: Option<SystemTime>, now: SystemTime) {
         let age = stamp.map(|stamp| now.duration_since(stamp).unwrap_or_default());
         if age.is_none_or(|age| age > STAMP_PRECISION) {
-            self.unstamped().insert(id, now);
+            self.unstamped.lock().insert(id, now);
         }
     }
 
     /// When a game became another one, if its record does not say so.
     pub fn changed(&self, id: GameId) -> Option<SystemTime> {
-        self.unstamped().get(&id).copied()
-    }
-
-    fn unstamped(&self) -> MutexGuard<'_, HashMap<GameId, SystemTime>> {
-        self.unstamped
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.unstamped.lock().get(&id).copied()
     }
 
     /// Whether tags are let go of that a base has no field for.
@@ -71,7 +66,7 @@ impl SaveHistory {
     /// The games that may be removed without a trace: appended at the end by
     /// drafts, and not changed since.
     pub fn removable(&self, last_id: u32) -> Range<u32> {
-        let tail = self.tail();
+        let tail = self.tail.lock();
         if tail.end == last_id.saturating_add(1) {
             return tail.clone();
         }
@@ -92,17 +87,11 @@ impl SaveHistory {
             .filter(|id| id.0 <= before && !own.contains(id));
         let after_edited = edited.map(|id| id.0.saturating_add(1)).max();
         let start = removable.start.max(after_edited.unwrap_or_default());
-        *self.tail() = start..after.saturating_add(1);
-    }
-
-    fn tail(&self) -> MutexGuard<'_, Range<u32>> {
-        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.tail.lock() = start..after.saturating_add(1);
     }
 
     /// Returns what earlier saves found out.
     pub fn knowledge(&self) -> MutexGuard<'_, Knowledge> {
-        self.knowledge
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.knowledge.lock()
     }
 }

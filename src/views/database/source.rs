@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
+
+use parking_lot::Mutex;
 
 use super::change::error_of_store;
 use super::search_state::Common;
@@ -242,11 +244,7 @@ impl Bases for Folder {
     }
 
     fn list_if_changed(&self) -> Result<Option<Vec<BaseInFolder>>, String> {
-        let is_due = self
-            .relisting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_due(&self.path);
+        let is_due = self.relisting.lock().is_due(&self.path);
         if !is_due {
             return Ok(None);
         }

@@ -10,9 +10,10 @@
 //! for links to it. What is remembered does not depend on the state of the book
 //! or base, and stays when that is opened anew.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
+use parking_lot::{Mutex, MutexGuard};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::names;
@@ -94,7 +95,7 @@ impl Nodes {
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// Returns the number at `place` in the block of a key, and remembers it.

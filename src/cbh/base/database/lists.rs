@@ -3,7 +3,9 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::{
     Database, Error, FileKind, GameId, RECORD_BYTES, ReadBuffer, RecordKind, record_offset,
@@ -63,7 +65,7 @@ impl<T> Default for Cached<T> {
 
 impl<T> Cached<T> {
     fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<Arc<T>, Error> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         if let Some(value) = &*kept {
             return Ok(Arc::clone(value));
         }
@@ -74,7 +76,7 @@ impl<T> Cached<T> {
 
     /// Returns the value, if it was made.
     pub(super) fn made(&self) -> Option<Arc<T>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.0.lock();
         kept.clone()
     }
 
