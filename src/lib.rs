@@ -35,7 +35,7 @@
 //! | `escape` | nothing |
 //! | `names` | nothing |
 //! | `calendar` | nothing |
-//! | `storage` | `names`, `escape` |
+//! | `storage` | `names`, `escape`, `bytes` |
 //! | `archive` | `storage`, `calendar` |
 //! | `game` | nothing |
 //! | `pgn` | `game` |
@@ -45,7 +45,7 @@
 //! | `openings` | `pgn`, `game` |
 //! | `picture` | `game` |
 //! | `import` | `openings`, `pgn`, `cbh`, `game`, `escape` |
-//! | `search` | `openings`, `game`, `storage` |
+//! | `search` | `openings`, `game`, `bytes`, `storage` |
 //! | `base` | `search`, `pgn`, `archive`, `book`, `cbh2`, `cbh`, `game`, `storage`, `html`, `names` |
 //! | `pages` | `base`, `picture`, `search`, `openings`, `pgn`, `cbh`, `game`, `storage` |
 //! | `tables` | `base`, `cbh`, `book`, `openings`, `pgn`, `game`, `bytes`, `storage`, `calendar` |

@@ -79,8 +79,8 @@ const PGN: &str = ".pgn";
 /// What names of pages end in.
 const PAGE: &str = ".html";
 
-/// Longest name of a file.
-const MAX_BYTES: usize = 255;
+/// Maximum length of a file name in bytes.
+pub(crate) const MAX_BYTES: usize = 255;
 
 /// Says why no file can have a name, if it is too long for one.
 pub(crate) fn too_long(name: &[u8]) -> Option<String> {

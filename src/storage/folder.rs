@@ -117,7 +117,7 @@ pub fn join_name(stem: &OsStr, extension: &str) -> OsString {
 }
 
 /// Maximum length of a file name in bytes.
-pub const MOST_NAME: usize = 255;
+pub const MOST_NAME: usize = crate::names::MAX_BYTES;
 
 /// Returns the longest prefix of `name` of at most `most` bytes that splits no
 /// character.

@@ -58,7 +58,7 @@ pub use joined::JoinedFiles;
 pub use memory::MemoryFile;
 pub use memory_directory::{Fault, MemoryDirectory};
 pub use new_folder::make_folder;
-pub use pages::{Cursor, HEAD, PageWriter, Pages, append_varint, open_own, write_head};
+pub use pages::{Cursor, HEAD, PageWriter, Pages, open_own, write_head};
 pub use plain_files::PlainFiles;
 pub use private::{make_private_folder, open_plain_file};
 pub use scratch::{Buffer, Pool, Spool};

@@ -18,6 +18,8 @@ use std::path::Path;
 use nix::unistd::geteuid;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::bytes::varint;
+
 /// Bytes of a page on disk, and those of its content.
 const PAGE: usize = 4096;
 const CONTENT: usize = PAGE - 8;
@@ -313,37 +315,19 @@ impl Cursor<'_> {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// Reads an integer that [`append_varint`] has written.
+    /// Reads an integer that [`append_varint`](crate::bytes::append_varint) has written.
     ///
     /// # Errors
     ///
     /// As [`read`](Cursor::read).
     pub fn varint(&mut self) -> io::Result<u64> {
-        let (mut value, mut shift) = (0, 0);
-        loop {
-            let rest = self.rest()?;
-            let byte = rest.first().copied().unwrap_or_default();
+        let read = varint(|| {
+            let byte = self.rest()?.first().copied().unwrap_or_default();
             self.at += 1;
-            if shift > 63 {
-                return Err(damaged("it has a number that is none"));
-            }
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-            shift += 7;
-        }
+            Ok::<u8, io::Error>(byte)
+        })?;
+        read.ok_or_else(|| damaged("it has a number that is none"))
     }
-}
-
-/// Appends an integer in as few bytes as it needs, seven bits each, the lowest
-/// first.
-pub fn append_varint(mut value: u64, bytes: &mut Vec<u8>) {
-    while value >= 0x80 {
-        bytes.push(value.to_le_bytes()[0] | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value.to_le_bytes()[0]);
 }
 
 #[cfg(test)]
@@ -351,6 +335,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::bytes::append_varint;
 
     fn written(content: &[u8]) -> Vec<u8> {
         let file = tempfile::tempfile().unwrap();

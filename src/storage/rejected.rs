@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-use super::{make_private_folder, open_plain_file};
+use super::{MOST_NAME, make_private_folder, open_plain_file};
 use crate::escape::push_line;
 use crate::names::parse_game;
 
@@ -37,9 +37,6 @@ const NAME: &str = "rejected";
 
 /// What a name begins with while its file is being written.
 const UNFINISHED: &str = ".unfinished";
-
-/// The longest name of a file, in bytes.
-const MOST_NAME: usize = 255;
 
 /// Whose draft it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

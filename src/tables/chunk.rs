@@ -18,7 +18,7 @@ use ::parquet::schema::types::ColumnDescPtr;
 use bytes::Bytes;
 use zstd::bulk::Compressor;
 
-use crate::storage::append_varint;
+use crate::bytes::append_varint;
 
 /// Level of the compression.
 pub(super) const LEVEL: i32 = 1;

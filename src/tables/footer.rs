@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 
-use crate::bytes::ByteReader;
+use crate::bytes::{ByteReader, varint};
 
 /// Most bytes of a footer: more than any program writes for a table of games.
 const MOST_BYTES: u64 = 1 << 24;
@@ -216,15 +216,7 @@ impl Values<'_> {
     }
 
     fn varint(&mut self) -> Checked<u64> {
-        let mut value = 0;
-        for shift in (0..u64::BITS).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(DAMAGED)
+        varint(|| self.byte())?.ok_or(DAMAGED)
     }
 
     fn byte(&mut self) -> Checked<u8> {
@@ -249,7 +241,7 @@ mod tests {
     /// has so many children, and the last none.
     fn nested(levels: usize, children: u8) -> Vec<u8> {
         let mut bytes = vec![0x29, 0xfc];
-        crate::storage::append_varint(levels as u64 + 1, &mut bytes);
+        crate::bytes::append_varint(levels as u64 + 1, &mut bytes);
         for _ in 0..levels {
             bytes.extend([0x55, children << 1, 0]);
         }

@@ -14,12 +14,13 @@ use super::games::{Facts, kept_mark};
 use super::masks::{Mask, MaskWriter};
 use super::part::{self, Before, PartEntry, Shape};
 use super::{Head, MAIN, Query, Segment, TABLES, damaged, masks_file, part_of, width_of};
+use crate::bytes::append_varint;
 use crate::search::filter::Filter;
 use crate::search::game_set::GameSet;
 use crate::search::reach::{MOST_IN_PIECE, Next, Reach, append_apart};
 use crate::search::scan::{Ended, Give, Maker, ScanEvent, scan};
 use crate::search::source::{Fault, Header, Reader, Source};
-use crate::storage::{PageWriter, append_varint, new_own, write_head};
+use crate::storage::{PageWriter, new_own, write_head};
 
 /// More parts are not made, by their bits.
 pub(super) const MOST_BITS: u32 = 13;

@@ -23,11 +23,12 @@ use std::collections::HashMap;
 use std::io;
 
 use super::{Facts, damaged};
+use crate::bytes::append_varint;
 use crate::search::game_set::GameSet;
 use crate::search::moves::Statistics;
 use crate::search::reach::{Next, Reach};
 use crate::search::source::Header;
-use crate::storage::{Cursor, append_varint};
+use crate::storage::Cursor;
 
 /// A position that as many games reach has a list.
 pub(super) const POPULAR: usize = 32;
