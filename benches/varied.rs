@@ -24,7 +24,7 @@ use std::thread;
 
 use cbfs::cbh::moves::encode;
 use cbfs::cbh::{Database, Decoded, GameId, Options, RecordKind};
-use cbfs::game::{Game, Line};
+use cbfs::game::{Game, TreeBuilder};
 use shakmaty::{Chess, Position as _};
 
 /// Games that a core takes at a time.
@@ -61,7 +61,7 @@ fn vary(game: &Game, number: u32) -> Game {
     let kept = 6 + below(&mut state, 25);
     let mut varied = game.clone();
     varied.clear_moves();
-    let mut line = Line::new(&mut varied.tree, &game.start.position);
+    let mut line = TreeBuilder::new(&mut varied.tree, &game.start.position);
     let mut rules = Chess::default();
     for (at, id) in game.tree.main_line().enumerate() {
         let own = game

@@ -8,6 +8,7 @@
 mod archived;
 mod convert;
 mod counts;
+mod description;
 mod explorer;
 mod family;
 mod folder;
@@ -33,15 +34,14 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 pub use self::archived::{open_any, open_archived};
-pub use self::convert::{Conversion, Converted, Copied, Loss, Losses, Stop, copy_archived};
-pub(crate) use self::counts::Counts;
+pub use self::convert::{Conversion, ConvertStop, Converted, Copied, Loss, Losses, copy_archived};
+pub(crate) use self::counts::RecordCounts;
+pub(crate) use self::description::append_description;
 pub(crate) use self::explorer::{Explorer, Scope, Selection, Unanswered};
-pub use self::family::Family;
+pub use self::family::AnyFamily;
 pub(crate) use self::folder::bases_in;
 pub(crate) use self::groups::Groups;
-pub use self::headers::{
-    HeadersTsv, Names as HeaderNames, Row as HeaderRow, append_names as append_header_names,
-};
+pub use self::headers::{HeaderNames, HeaderRow, HeadersTsv, append_names as append_header_names};
 pub(crate) use self::kept_index::KeptIndex;
 pub use self::merges::{ALL_GAMES, Merged, MergedPair, Merges};
 pub use self::on_disk::Writer;
@@ -56,12 +56,12 @@ pub use self::writable::{read_only_after, take};
 pub use crate::cbh::Error;
 use crate::cbh::{
     self, CodePage, Crossref, Decoded, EntityKind, EntityNames, Entry, GameId, GameMention,
-    Grouping, GuidingText, Listed, Options, Summary,
+    Grouping, GuidingText, ListedRecord, Options, Summary,
 };
 use crate::cbh2;
 use crate::game::{Defect, Glimpse, Moments};
 use crate::pgn::Permit;
-use crate::storage::{ReadBuffer, Tree};
+use crate::storage::{FolderTree, ReadBuffer};
 
 /// A base of games, open for reading. Any number of threads can read at once.
 ///
@@ -73,7 +73,7 @@ pub trait Base: fmt::Debug + Send + Sync {
     fn location(&self) -> Location<'_>;
 
     /// Its files, with their present lengths.
-    fn files(&self) -> Vec<File>;
+    fn files(&self) -> Vec<NamedFile>;
 
     /// The name that messages show for the file with this extension, without
     /// the extension: that of the base, or of the archive that contains the
@@ -101,7 +101,7 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// Returns whether something was saved since it was opened. Reads may then
     /// mix the old and the new state.
-    fn is_over(&self) -> bool;
+    fn is_superseded(&self) -> bool;
 
     /// Returns whether all that it shows is in its files, and nothing only in
     /// the journal.
@@ -122,7 +122,12 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// Appends the used records of a range, those of games with their list
     /// entry.
-    fn listed(&self, first: GameId, count: u32, listed: &mut Vec<Listed>) -> Result<(), Error>;
+    fn listed(
+        &self,
+        first: GameId,
+        count: u32,
+        listed: &mut Vec<ListedRecord>,
+    ) -> Result<(), Error>;
 
     /// Returns the headers that the records of one game hold.
     fn summary(&self, id: GameId) -> Result<Summary, Error>;
@@ -182,7 +187,7 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// Returns a hash of the moves and annotations of one game as stored: another
     /// one if the moves that are read from them could be others.
-    fn stored_mark(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error>;
+    fn stored_fingerprint(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error>;
 
     /// Reads one guiding text into `text`.
     fn read_text(&self, id: GameId, text: &mut GuidingText) -> Result<(), Error>;
@@ -217,12 +222,12 @@ pub struct Location<'b> {
     /// Folders that may hold the pictures of texts.
     pub media_folders: &'b [PathBuf],
     /// The content of the archive, if the files are in one.
-    pub archive: Option<&'b Arc<dyn Tree>>,
+    pub archive: Option<&'b Arc<dyn FolderTree>>,
 }
 
 /// A file of a base.
 #[derive(Clone, Debug)]
-pub struct File {
+pub struct NamedFile {
     /// Description of its content.
     pub holds: &'static str,
     /// Its extension, lower case.
@@ -237,7 +242,7 @@ pub struct File {
 
 /// Returns the path of the file with this extension, or that of the header
 /// file, the first, if no file has it.
-pub fn path_of<'f>(files: &'f [File], extension: &str) -> &'f Path {
+pub fn path_of<'f>(files: &'f [NamedFile], extension: &str) -> &'f Path {
     let mut all = files.iter();
     let file = all.find(|file| file.extension.eq_ignore_ascii_case(extension));
     file.or(files.first())
@@ -246,7 +251,7 @@ pub fn path_of<'f>(files: &'f [File], extension: &str) -> &'f Path {
 
 /// Returns the extension of `path` if a file of the base has it, or else that
 /// of the header file.
-pub fn extension_of(files: &[File], path: &Path) -> &'static str {
+pub fn extension_of(files: &[NamedFile], path: &Path) -> &'static str {
     let extension = path.extension().unwrap_or_default();
     let mut all = files.iter();
     let file = all.find(|file| extension.eq_ignore_ascii_case(file.extension));
@@ -343,7 +348,12 @@ macro_rules! same_in_both {
             self.entries(first, count, entries)
         }
 
-        fn listed(&self, first: GameId, count: u32, listed: &mut Vec<Listed>) -> Result<(), Error> {
+        fn listed(
+            &self,
+            first: GameId,
+            count: u32,
+            listed: &mut Vec<ListedRecord>,
+        ) -> Result<(), Error> {
             self.listed(first, count, listed)
         }
 
@@ -382,8 +392,8 @@ macro_rules! same_in_both {
             self.read_moves_only(id, decoded)
         }
 
-        fn stored_mark(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error> {
-            self.stored_mark(id, buffer)
+        fn stored_fingerprint(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error> {
+            self.stored_fingerprint(id, buffer)
         }
 
         fn read_text(&self, id: GameId, text: &mut GuidingText) -> Result<(), Error> {
@@ -426,10 +436,10 @@ impl Base for cbh::Database {
         self.glance(id, decoded, moments, show)
     }
 
-    fn files(&self) -> Vec<File> {
+    fn files(&self) -> Vec<NamedFile> {
         let family = self.family();
         let kinds = cbh::FileKind::ALL.into_iter();
-        let file = |kind: cbh::FileKind| File {
+        let file = |kind: cbh::FileKind| NamedFile {
             holds: kind.holds(),
             extension: kind.extension(),
             path: family.default_path(kind),
@@ -450,8 +460,8 @@ impl Base for cbh::Database {
         versions
     }
 
-    fn is_over(&self) -> bool {
-        self.is_over()
+    fn is_superseded(&self) -> bool {
+        self.is_superseded()
     }
 
     fn is_as_stored(&self) -> bool {
@@ -465,10 +475,10 @@ impl Base for cbh::Database {
 }
 
 impl Base for cbh2::Database {
-    fn files(&self) -> Vec<File> {
+    fn files(&self) -> Vec<NamedFile> {
         let family = self.family();
         let kinds = cbh2::FileKind::ALL.into_iter();
-        let file = |kind: cbh2::FileKind| File {
+        let file = |kind: cbh2::FileKind| NamedFile {
             holds: kind.holds(),
             extension: kind.extension(),
             path: family.default_path(kind),
@@ -486,7 +496,7 @@ impl Base for cbh2::Database {
         vec![("2cbh", u32::from(self.version()))]
     }
 
-    fn is_over(&self) -> bool {
+    fn is_superseded(&self) -> bool {
         false
     }
 

@@ -33,7 +33,7 @@ mod session;
 mod slow;
 mod throttle;
 
-pub use mounts::{Mount, canonical, mount_at, mount_points};
+pub use mounts::{MountInfo, canonical, mount_at, mount_points};
 pub use session::{Audience, MountError, Mounted, Options, Outcome, Stopper, detach};
 
 use std::ffi::OsStr;
@@ -48,7 +48,7 @@ use parking_lot::Mutex;
 use crate::vfs::{Access, Attr, Drafts, Error, Handle, Ino, NodeKind, Vfs};
 use kernel::Kernel;
 use locks::Locks;
-use nodes::{Node, Nodes, Redirected, Writing};
+use nodes::{KernelInode, KernelInodes, Redirected, WriteOpen};
 use profile::Profile;
 use refused::RefusedSaves;
 use slow::SlowRequests;
@@ -87,7 +87,7 @@ pub(crate) struct Adapter {
     /// Whether files have extended attributes.
     pub(crate) xattr: bool,
     profile: Profile,
-    nodes: Arc<Nodes>,
+    nodes: Arc<KernelInodes>,
     locks: Locks,
     refused: RefusedSaves,
     slow: SlowRequests,
@@ -111,7 +111,7 @@ impl Adapter {
             readdirplus: options.readdirplus,
             xattr: options.xattr,
             profile: Profile::new(options.is_writable),
-            nodes: Arc::new(Nodes::new()),
+            nodes: Arc::new(KernelInodes::new()),
             locks: Locks::default(),
             refused: RefusedSaves::default(),
             invalidating: Arc::default(),
@@ -157,7 +157,7 @@ impl Adapter {
     }
 
     /// The generation of a file. It is constant for content with its own
-    /// [`Node`]: changing it would break open files.
+    /// [`KernelInode`]: changing it would break open files.
     fn generation(&self, attr: &Attr) -> Generation {
         if self.profile.is_writable {
             Generation(0)
@@ -208,7 +208,7 @@ impl Adapter {
     /// kernel has cached.
     fn open_node(
         &self,
-        node: Node,
+        node: KernelInode,
         access: Access,
         thread: u32,
     ) -> Result<(FileHandle, FopenFlags), Error> {
@@ -225,7 +225,7 @@ impl Adapter {
 
     fn open_to_read(
         &self,
-        node: Node,
+        node: KernelInode,
         access: Access,
         thread: u32,
     ) -> Result<(Handle, FopenFlags), Error> {
@@ -242,7 +242,7 @@ impl Adapter {
         let handle = self.vfs.drafts().open_file(ino, access)?;
         let attr = self.vfs.drafts().attr_open(handle);
         if let Ok(attr) = &attr
-            && Node::of(attr) == Some(node)
+            && KernelInode::of(attr) == Some(node)
         {
             return self.begin_to_read(node, handle, attr.version);
         }
@@ -253,7 +253,7 @@ impl Adapter {
             (Redirected::Nothing, Some(reader)) => {
                 Some(self.vfs.drafts().open_again(reader, access)?)
             }
-            (Redirected::Nothing | Redirected::NotYet, _) => None,
+            (Redirected::Nothing | Redirected::Unchanged, _) => None,
         };
         if let Some(handle) = earlier {
             return self.begin_to_read(node, handle, None);
@@ -266,7 +266,7 @@ impl Adapter {
     /// Returns the flags for the pages that the kernel has cached.
     fn begin_to_read(
         &self,
-        node: Node,
+        node: KernelInode,
         handle: Handle,
         version: Option<u32>,
     ) -> Result<(Handle, FopenFlags), Error> {
@@ -287,7 +287,12 @@ impl Adapter {
         }
     }
 
-    fn open_to_write(&self, node: Node, access: Access, thread: u32) -> Result<Handle, Error> {
+    fn open_to_write(
+        &self,
+        node: KernelInode,
+        access: Access,
+        thread: u32,
+    ) -> Result<Handle, Error> {
         let ino = node.ino();
         if Drafts::is_shared(ino) {
             // A temporary file may have become a game.
@@ -301,9 +306,9 @@ impl Adapter {
         }
         let is_present = |handle| self.vfs.drafts().has_present_draft(handle);
         match self.nodes.write(thread, node, is_present) {
-            Writing::Begins => {}
-            Writing::IsElsewhere => return Err(Error::Stale),
-            Writing::IsTaken => {
+            WriteOpen::Begins => {}
+            WriteOpen::IsElsewhere => return Err(Error::Stale),
+            WriteOpen::IsTaken => {
                 self.vfs.drafts().renew(ino);
                 return Err(Error::Stale);
             }
@@ -332,7 +337,7 @@ impl Adapter {
         access: Access,
         is_exclusive: bool,
         mode: Option<u16>,
-    ) -> Result<(Attr, Node, Handle), Error> {
+    ) -> Result<(Attr, KernelInode, Handle), Error> {
         let name = name.as_bytes();
         let (attr, handle) = self
             .vfs
@@ -341,7 +346,7 @@ impl Adapter {
         // The mode of a game is fixed.
         let with_mode = self.vfs.drafts().set_attributes(attr.ino, mode, None);
         let (attr, node) = if Drafts::is_shared(attr.ino) {
-            (with_mode.unwrap_or(attr), Node(attr.ino.0))
+            (with_mode.unwrap_or(attr), KernelInode(attr.ino.0))
         } else {
             (attr, self.nodes.create(attr.ino))
         };
@@ -351,7 +356,7 @@ impl Adapter {
 
     /// The attributes of a node, with the length of the text that is read
     /// through it.
-    fn attr_of_node(&self, node: Node) -> Result<Attr, Error> {
+    fn attr_of_node(&self, node: KernelInode) -> Result<Attr, Error> {
         if !self.profile.is_writable {
             return self.vfs.attr(node.ino());
         }
@@ -364,12 +369,14 @@ impl Adapter {
         }
         // If it is not open, any length is correct.
         let attr = self.vfs.attr(node.ino())?;
-        let version = attr.version.filter(|_| Node::of(&attr) == Some(node));
+        let version = attr
+            .version
+            .filter(|_| KernelInode::of(&attr) == Some(node));
         Ok(Attr { version, ..attr })
     }
 
     /// Sets length, mode, owner and time, where possible.
-    fn set_attributes(&self, node: Node, wanted: &Wanted) -> Result<Attr, Error> {
+    fn set_attributes(&self, node: KernelInode, wanted: &Wanted) -> Result<Attr, Error> {
         let ino = node.ino();
         let is_other = |wanted: Option<u32>, owner| wanted.is_some_and(|wanted| wanted != owner);
         if is_other(wanted.uid, self.ownership.uid) || is_other(wanted.gid, self.ownership.gid) {

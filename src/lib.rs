@@ -1,7 +1,8 @@
 //! cbfs shows ChessBase databases as directories of files.
 //!
-//! This page is the map. Rooms, each named after a thing of the field;
-//! a format lives in one room, both directions, with its tables and its laws.
+//! This page is the map. A *room* is a top-level module, named after what it handles.
+//! Each format has one room with its reader, its writer and the description of the
+//! format.
 //!
 //! ```text
 //!   kernel
@@ -56,10 +57,9 @@
 //! | `fuse` | `vfs` |
 //! | `cli` | `fuse`, `vfs`, `views`, `import`, `tables`, `base`, `search`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `storage`, `escape` |
 //!
-//! Nothing points up: `game` knows no format, `cbh` and `pgn` do not know
-//! each other, `cbh2` has the words of `cbh` and nothing of how it is stored,
-//! `vfs` does not know the kernel. `tests/rooms.rs` holds the source against
-//! this table.
+//! No room uses a room above it: `game` knows no format, `cbh` and `pgn` do not know
+//! each other, `cbh2` shares the types of `cbh` but not its storage format, `vfs` does
+//! not know the kernel. `tests/rooms.rs` checks the source against this table.
 //!
 //! # Invariants
 //!
@@ -70,10 +70,10 @@
 //! 3. Decoders see slices, not files. `vfs` sees no kernel. `game` sees no
 //!    format.
 //! 4. No lock is held while a game is decoded or rendered to be read. A save
-//!    holds that of its base; a reader waits for it only where the state that
-//!    was read from is over.
-//! 5. A request is answered from one state of a base, and all that is read of
-//!    a file after it was looked up is of one content.
+//!    holds the lock of its base; a reader waits for it only if that save
+//!    replaces the snapshot that the reader uses.
+//! 5. A request is answered from one snapshot of a base, and all reads of a
+//!    file after its lookup return one content.
 //! 6. There is no `unsafe`.
 
 pub mod archive;

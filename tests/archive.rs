@@ -23,11 +23,11 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cbfs::archive::{Archive, BlockCache, Error, Member, Options, Password, unpack};
+use cbfs::archive::{Archive, ArchiveMember, BlockCache, Error, Options, Password, unpack};
 use cbfs::base::open_archived;
 use cbfs::cbh::{self, Decoded, GameId, GuidingText};
-use cbfs::storage::{ReadBuffer, Tree};
-use cbfs::vfs::{DatabaseSource, Folder, Vfs};
+use cbfs::storage::{FolderTree, ReadBuffer};
+use cbfs::vfs::{BasesFolder, DatabaseSource, Vfs};
 use common::command::{CBFS, cbfs, files_in, said, succeeds};
 use common::mounted::Mount;
 
@@ -50,7 +50,7 @@ fn opened(path: &Path) -> Arc<Archive> {
 
 /// All files of a folder of an archive by their paths, as far as they can be
 /// read.
-fn contents(root: &Arc<dyn Tree>) -> BTreeMap<String, io::Result<Vec<u8>>> {
+fn contents(root: &Arc<dyn FolderTree>) -> BTreeMap<String, io::Result<Vec<u8>>> {
     let mut contents = BTreeMap::new();
     let mut folders = vec![(String::new(), Arc::clone(root))];
     while let Some((prefix, folder)) = folders.pop() {
@@ -713,7 +713,7 @@ fn a_folder_of_archives_and_bases_is_mounted_as_one() {
         fs::copy(fixture(name), at(name)).unwrap();
     }
     fs::write(at("broken.cbv"), "no archive at all").unwrap();
-    let shelf = Folder::new(folder.path(), cbh::Options::default(), None);
+    let shelf = BasesFolder::new(folder.path(), cbh::Options::default(), None);
     let vfs = Vfs::folder(shelf, &cbfs::vfs::Options::default()).unwrap();
     let mount = Mount::new(vfs);
     let listed = mount.shell("ls");
@@ -805,7 +805,7 @@ fn games_are_imported_from_an_archive() {
     let damaged = folder.path().join("damaged.cbv");
     let mut bytes = fs::read(fixture("sample.cbv")).unwrap();
     let moves = opened(&fixture("sample.cbv"));
-    let before: u64 = moves.members()[..4].iter().map(Member::packed).sum();
+    let before: u64 = moves.members()[..4].iter().map(ArchiveMember::packed).sum();
     let table_end = 8 + 173 * moves.members().len();
     bytes[table_end + usize::try_from(before).unwrap() + 100] ^= 1;
     fs::write(&damaged, bytes).unwrap();

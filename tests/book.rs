@@ -20,14 +20,14 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use cbfs::book::check::{Checked, check};
+use cbfs::book::check::{BookCounts, check};
 use cbfs::book::ctg::CtgBook;
 use cbfs::book::export::{
     ExportFormat, PgnOptions, polyglot_key, write_openings, write_pgn, write_together,
 };
 use cbfs::book::position_files::{book_pgn, line_pgn, moves_tsv, stats_json};
-use cbfs::book::walk::{Limits, Walk, shortest_line};
-use cbfs::book::{Book, CanonicalBoard, Entry, Line, board_fields};
+use cbfs::book::walk::{BookWalk, Limits, shortest_line};
+use cbfs::book::{Book, BookEntry, BookLine, CanonicalBoard, board_fields};
 use cbfs::game::{Defect, Position};
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
@@ -77,9 +77,9 @@ fn expectations(path: &Path) -> Vec<Expected> {
 }
 
 /// Every number and move of an entry, seen by the side to move.
-fn compare(expected: &Expected, position: &Position, entry: &Entry) {
+fn compare(expected: &Expected, position: &Position, entry: &BookEntry) {
     let turn = position.turn();
-    let Entry { statistics, .. } = entry;
+    let BookEntry { statistics, .. } = entry;
     let fen = &expected.fen;
     let number = |field: &str| expected.number(field);
     assert_eq!(statistics.games, number("total"), "{fen}");
@@ -210,7 +210,7 @@ fn everything_scanned(book: &dyn Book) -> (usize, Vec<String>) {
     (count, defects)
 }
 
-fn checked(book: &dyn Book) -> (Checked, Vec<String>) {
+fn checked(book: &dyn Book) -> (BookCounts, Vec<String>) {
     let mut defects = Vec::new();
     let mut add = |defect: Defect| defects.push(defect.to_string());
     let checked = check(book, Limits::positions(1_000_000), &|_| {}, &mut add);
@@ -243,8 +243,8 @@ fn a_comment_is_shown_from_the_right_side() {
     assert_eq!(comment(&["e2e4", "c7c5"]), 14, "White to move: as stored");
 }
 
-fn line(moves: &[&str]) -> Line {
-    let mut line = Line::default();
+fn line(moves: &[&str]) -> BookLine {
+    let mut line = BookLine::default();
     for written in moves {
         let uci: UciMove = written.parse().unwrap();
         let board = CanonicalBoard::of(line.position()).unwrap();
@@ -361,8 +361,8 @@ fn a_book_is_games_of_first_moves_for_programs_that_read_no_long_one() {
         limits,
         has_numbers: true,
     };
-    write_pgn(&book, &Line::default(), options, &mut whole).unwrap();
-    let exported = write_openings(&book, &Line::default(), options, 1500, &mut parts).unwrap();
+    write_pgn(&book, &BookLine::default(), options, &mut whole).unwrap();
+    let exported = write_openings(&book, &BookLine::default(), options, 1500, &mut parts).unwrap();
     assert!(exported.positions > 20 && !exported.is_cut);
     let games = std::str::from_utf8(&parts)
         .unwrap()
@@ -381,9 +381,9 @@ fn a_book_is_games_of_first_moves_for_programs_that_read_no_long_one() {
 #[test]
 fn the_shortest_line_to_a_position_is_found() {
     let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
-    let all = Walk::new(&book, &book.start(), Limits::positions(1000)).unwrap();
+    let all = BookWalk::new(&book, &book.start(), Limits::positions(1000)).unwrap();
     let (reached, _) = all.finish().unwrap();
-    let mut walk = Walk::new(&book, &book.start(), Limits::positions(1000)).unwrap();
+    let mut walk = BookWalk::new(&book, &book.start(), Limits::positions(1000)).unwrap();
     let mut count = 0;
     while let Some(visit) = walk.next_visit().unwrap() {
         let found = shortest_line(&book, &visit.position, 1000)
@@ -408,7 +408,7 @@ fn a_book_is_one_game_with_marked_transpositions() {
         limits: Limits::positions(1000),
         has_numbers: false,
     };
-    let exported = write_pgn(&book, &Line::default(), options, &mut text).unwrap();
+    let exported = write_pgn(&book, &BookLine::default(), options, &mut text).unwrap();
     assert!(!exported.is_cut);
     let text = String::from_utf8(text).unwrap();
     assert!(text.lines().all(|line| line.len() < 80), "{text}");
@@ -426,7 +426,7 @@ fn a_book_is_one_game_with_marked_transpositions() {
         ..options
     };
     let mut text = Vec::new();
-    write_pgn(&book, &Line::default(), short, &mut text).unwrap();
+    write_pgn(&book, &BookLine::default(), short, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("1. e4 $1 $14 (1. Nf3 $146)"), "{text}");
 }

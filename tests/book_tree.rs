@@ -24,7 +24,7 @@ use std::time::{Duration, SystemTime};
 
 use cbfs::fuse::ReadDirPlus;
 use cbfs::vfs::{
-    Access, BookOptions, BookSource, BookVolume, Error, Folder, Ino, Options, RenameMode, Vfs,
+    Access, BasesFolder, BookOptions, BookSource, BookVolume, Error, Ino, Options, RenameMode, Vfs,
     Writer,
 };
 use common::behaviours::{Answer, Tree};
@@ -733,7 +733,7 @@ fn a_book_beside_a_base_has_its_extension() {
     copy_book(tiny, &folder.path().join("sample.ctg"));
     copy_book(tiny, &folder.path().join("other.ctg"));
     fs::write(folder.path().join("broken.ctg"), "x").unwrap();
-    let bases = Folder::new(folder.path(), cbfs::cbh::Options::default(), None);
+    let bases = BasesFolder::new(folder.path(), cbfs::cbh::Options::default(), None);
     let tree = Direct(Vfs::folder(bases, &Options::default()).unwrap());
     let mut names: Vec<String> = tree
         .list("")
@@ -772,7 +772,7 @@ fn saving_a_base_leaves_the_book_beside_it_unchanged() {
         merges: None,
         is_ending: |_| false,
     };
-    let bases = Folder::new(folder.path(), cbfs::cbh::Options::default(), None);
+    let bases = BasesFolder::new(folder.path(), cbfs::cbh::Options::default(), None);
     let bases = bases.written_by(Some(writer));
     let tree = Direct(Vfs::folder(bases, &Options::default()).unwrap());
     assert!(tree.stat("sample/games").unwrap().is_directory);

@@ -24,9 +24,9 @@ use cbfs::cbh::{
 use cbfs::cbh2;
 use proptest::prelude::*;
 
-use cbfs::archive::{Input, pack};
+use cbfs::archive::{PackInput, pack};
 use cbfs::storage::DiskFile;
-use cbfs::vfs::{Folder, Vfs};
+use cbfs::vfs::{BasesFolder, Vfs};
 use common::command::files_in;
 use common::mounted::Mount;
 use common::{fixture, text_of};
@@ -110,7 +110,7 @@ fn groups_are_the_same_in_both_formats() {
             let names = base.entity_names(kind).unwrap();
             let games = base.crossref(Grouping::Entity(kind)).unwrap();
             let groups = games.groups().filter_map(|(group, count)| match group {
-                cbfs::cbh::Group::Entity(_, id) => Some((names.get(id)?.to_owned(), count)),
+                cbfs::cbh::GameGroup::Entity(_, id) => Some((names.get(id)?.to_owned(), count)),
                 _ => None,
             });
             let groups: BTreeMap<String, usize> = groups.collect();
@@ -237,9 +237,9 @@ fn a_folder_and_an_archive_show_the_bases_of_both_formats() {
             (format!("mixed.{extension}"), file)
         })
         .collect();
-    let inputs: Vec<Input<'_>> = members
+    let inputs: Vec<PackInput<'_>> = members
         .iter()
-        .map(|(path, file)| Input {
+        .map(|(path, file)| PackInput {
             path: path.clone(),
             file,
             modified: None,
@@ -248,7 +248,7 @@ fn a_folder_and_an_archive_show_the_bases_of_both_formats() {
     let archive = folder.path().join("packed.cbv");
     let options = cbfs::archive::Options::default();
     pack(&archive, &inputs, &options, &mut |_| true, &|| Ok(())).unwrap();
-    let shelf = Folder::new(folder.path(), Options::default(), None);
+    let shelf = BasesFolder::new(folder.path(), Options::default(), None);
     let vfs = Vfs::folder(shelf, &cbfs::vfs::Options::default()).unwrap();
     let mount = Mount::new(vfs);
     assert_eq!(mount.shell("ls"), "packed\nsample\nsample.2cbh");

@@ -216,10 +216,10 @@ fn a_copy_overwrites_nothing_and_a_failed_one_leaves_no_files() {
 #[test]
 fn saves_in_the_journal_are_copied_and_the_base_is_unchanged() {
     use cbfs::cbh::{GameId, OpenBase, Options, Saver};
-    use cbfs::storage::Access;
+    use cbfs::storage::StoreAccess;
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
-    let open = OpenBase::open(&base, &Options::default(), Access::ReadWrite, "test").unwrap();
+    let open = OpenBase::open(&base, &Options::default(), StoreAccess::ReadWrite, "test").unwrap();
     let mut saver = Saver::new(&open.database, std::time::SystemTime::now());
     saver.set_deleted(GameId(2), true).unwrap();
     let plan = saver.finish().unwrap();

@@ -18,7 +18,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use cbfs::archive::{Input, pack};
+use cbfs::archive::{PackInput, pack};
 use cbfs::base;
 use cbfs::cbh::{Entry, FileKind, GameId, Options, TournamentExtras};
 use cbfs::storage::{DiskFile, MemoryFile};
@@ -96,10 +96,10 @@ fn packed(folder: &Path, archive: &Path) {
         .iter()
         .map(|path| DiskFile::open(&folder.join(path)).unwrap())
         .collect();
-    let inputs: Vec<Input<'_>> = paths
+    let inputs: Vec<PackInput<'_>> = paths
         .iter()
         .zip(&files)
-        .map(|(path, file)| Input {
+        .map(|(path, file)| PackInput {
             path: path.clone(),
             file,
             modified: None,

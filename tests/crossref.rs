@@ -17,7 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cbfs::cbh::{
-    Database, EntityId, EntityKind, EntityNames, Error, GameId, Group, Grouping, Options, Summary,
+    Database, EntityId, EntityKind, EntityNames, Error, GameGroup, GameId, Grouping, Options,
+    Summary,
 };
 use cbfs::game::Defect;
 use cbfs::game::GameResult;
@@ -62,7 +63,11 @@ fn players(record: &Value) -> Vec<String> {
 }
 
 /// What the base says.
-fn listings(database: &Database, grouping: Grouping, name: impl Fn(Group) -> String) -> Listings {
+fn listings(
+    database: &Database,
+    grouping: Grouping,
+    name: impl Fn(GameGroup) -> String,
+) -> Listings {
     let crossref = database.crossref(grouping).unwrap();
     let mut listings = Listings::new();
     for (group, count) in crossref.groups() {
@@ -85,7 +90,7 @@ fn by_entity(
 ) -> Listings {
     let names = database.entity_names(kind).unwrap();
     listings(database, Grouping::Entity(kind), |group| match group {
-        Group::Entity(of, id) if of == kind => name(&names, id),
+        GameGroup::Entity(of, id) if of == kind => name(&names, id),
         other => panic!("{other:?} among {kind:?}"),
     })
 }
@@ -127,14 +132,14 @@ fn compare(base: &Path, truth: &Path) {
     );
     let openings = expected(|game| vec![opening(game["headers"]["eco"].as_u64().unwrap())]);
     let by_eco = listings(&database, Grouping::Eco, |group| match group {
-        Group::Eco(eco) => eco.map_or_else(|| "none".to_owned(), |eco| eco.to_string()),
+        GameGroup::Eco(eco) => eco.map_or_else(|| "none".to_owned(), |eco| eco.to_string()),
         other => panic!("{other:?} among openings"),
     });
     assert_eq!(by_eco, openings, "{what}");
     let years = expected(|game| vec![text(&game["headers"]["Date"]).chars().take(4).collect()]);
     let by_year = listings(&database, Grouping::Year, |group| match group {
-        Group::Year(0) => "????".to_owned(),
-        Group::Year(year) => format!("{year:04}"),
+        GameGroup::Year(0) => "????".to_owned(),
+        GameGroup::Year(year) => format!("{year:04}"),
         other => panic!("{other:?} among years"),
     });
     assert_eq!(by_year, years, "{what}");
@@ -326,7 +331,7 @@ fn a_listing_goes_on_after_any_game() {
             let rest: Vec<_> = all.iter().filter(|id| id.0 > after).copied().collect();
             assert_eq!(crossref.games_after(group, GameId(after)), rest);
         }
-        let other = Group::Entity(EntityKind::Player, EntityId(0));
+        let other = GameGroup::Entity(EntityKind::Player, EntityId(0));
         assert!(crossref.games(other).is_empty());
     }
 }
@@ -418,7 +423,7 @@ fn ids_of_missing_entities_are_reported_and_in_no_group() {
     let database = open(&base);
     for kind in EntityKind::ALL {
         let crossref = database.crossref(Grouping::Entity(kind)).unwrap();
-        let lost = Group::Entity(kind, EntityId(0x00ff_ffff));
+        let lost = GameGroup::Entity(kind, EntityId(0x00ff_ffff));
         assert!(crossref.games(lost).is_empty());
         let names = database.entity_names(kind).unwrap();
         assert_eq!(names.get(EntityId(0x00ff_ffff)), None);
@@ -438,7 +443,7 @@ fn a_game_against_oneself_is_listed_once_with_two_references() {
     let crossref = database
         .crossref(Grouping::Entity(EntityKind::Player))
         .unwrap();
-    let games = crossref.games(Group::Entity(EntityKind::Player, game.white));
+    let games = crossref.games(GameGroup::Entity(EntityKind::Player, game.white));
     assert_eq!(games.iter().filter(|id| id.0 == 1).count(), 1);
     let count = database
         .references()

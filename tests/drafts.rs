@@ -486,7 +486,7 @@ fn changed_forms_are_logged() {
         "game 8: a round such as 01",
         "NAGs in another order",
         "a command of cbfs that says nothing",
-        "says that the game is not whole",
+        "marks a game that was exported damaged",
     ] {
         assert!(daemon.log().contains(line), "{line}: {}", daemon.log());
     }

@@ -181,7 +181,7 @@ fn extended_records_are_encoded_to_the_same_bytes() {
         let Ok(file) = fs::read(base.with_extension("cbj")) else {
             continue;
         };
-        let header = extended::FileHeader::decode(&file).unwrap();
+        let header = extended::ExtendedHeader::decode(&file).unwrap();
         let mut again = file.clone();
         header.encode(&mut again).unwrap();
         assert_eq!(again, file, "{base:?}");

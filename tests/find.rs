@@ -24,7 +24,7 @@ use std::process::{Command, Output, Stdio};
 use cbfs::base::{Base, Searched};
 use cbfs::cbh::{Decoded, GameId, Options};
 use cbfs::game::{Annotation, Game, Position, Start};
-use cbfs::search::{self, Filter, Give, Header, Maker, Query, Reader, ScanEvent};
+use cbfs::search::{self, Collector, Filter, GamesReader, Give, Query, ScanEvent, SearchedHeader};
 use shakmaty::{Color, Role, Square};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -911,14 +911,14 @@ type Has = fn(&Annotation) -> bool;
 /// Collects numbers.
 struct All;
 
-impl Maker for All {
-    type Piece = Vec<u32>;
+impl Collector for All {
+    type Collected = Vec<u32>;
 
     fn reads_games(&self) -> bool {
         false
     }
 
-    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u32>>) {
+    fn make(&self, games: &[SearchedHeader], _: &mut dyn GamesReader, give: Give<'_, Vec<u32>>) {
         give(ScanEvent::Piece(
             games.iter().map(|game| game.number).collect(),
         ));

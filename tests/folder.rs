@@ -19,11 +19,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use cbfs::cbh::Options as Reading;
-use cbfs::vfs::{Folder, Ino, Options, Vfs};
+use cbfs::vfs::{BasesFolder, Ino, Options, Vfs};
 use common::mounted::{Mount, SOON};
 
 fn shelf(directory: &Path) -> Vfs {
-    let folder = Folder::new(directory, Reading::default(), None);
+    let folder = BasesFolder::new(directory, Reading::default(), None);
     Vfs::folder(folder, &Options::default()).unwrap()
 }
 
@@ -73,7 +73,7 @@ fn each_base_is_a_directory_with_numbers_of_its_own() {
     for (name, root) in bases.filter(|(name, _)| name != "book") {
         let attr = vfs.lookup(Ino::ROOT, name.as_bytes()).unwrap();
         assert_eq!(attr.ino, root);
-        assert_eq!(attr.ino.slot() << 40 | 1, root.0);
+        assert_eq!(attr.ino.base_number() << 40 | 1, root.0);
         assert_eq!(names(&vfs, root)[".."], Ino::ROOT);
         assert_eq!(names(&vfs, root)["."], root);
         assert_eq!(vfs.lookup(root, b"..").unwrap().ino, Ino::ROOT);
@@ -128,8 +128,9 @@ fn numbers_are_the_same_at_the_next_mount() {
     }
     let first = names(&shelf(directory.path()), Ino::ROOT);
     assert_eq!(names(&shelf(directory.path()), Ino::ROOT), first);
-    let slots: std::collections::BTreeSet<u64> = first.values().map(|ino| ino.slot()).collect();
-    assert_eq!(slots.len(), 301);
+    let numbers: std::collections::BTreeSet<u64> =
+        first.values().map(|ino| ino.base_number()).collect();
+    assert_eq!(numbers.len(), 301);
     fs::remove_file(directory.path().join("base 17.cbh")).unwrap();
     let others = names(&shelf(directory.path()), Ino::ROOT);
     let same = others.iter().filter(|(name, ino)| first[*name] == **ino);

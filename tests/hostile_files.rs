@@ -25,7 +25,7 @@ use std::time::SystemTime;
 
 use cbfs::cbh::Options as Reading;
 use cbfs::fuse::{self, Audience, Mounted, ReadDirPlus};
-use cbfs::vfs::{DatabaseSource, Folder, Ino, Options, Vfs, Writer};
+use cbfs::vfs::{BasesFolder, DatabaseSource, Ino, Options, Vfs, Writer};
 use common::command::{cbfs, said, succeeds};
 use common::copy_of_base;
 use common::planted::{Step, journal, plant_journal, plant_note};
@@ -110,7 +110,7 @@ impl Scene {
         if let Err(why) = open_to_write(&self.cbh).map(drop) {
             told += &why;
         }
-        let folder = Folder::new(self.cbh.parent().unwrap(), Reading::default(), None);
+        let folder = BasesFolder::new(self.cbh.parent().unwrap(), Reading::default(), None);
         let shelf = Vfs::folder(folder.written_by(Some(writer())), &Options::default()).unwrap();
         if let Ok(base) = shelf.lookup(Ino::ROOT, b"sample") {
             let _ = shelf.list(base.ino, 0, &mut |_| true);
@@ -326,7 +326,7 @@ fn a_journal_of_another_user_is_neither_replayed_nor_shown() {
     let before = snapshot(scene.cbh.parent().unwrap());
     let told = scene.try_everything();
     assert!(
-        told.contains(".sample.cbfs-journal: left by user 65534"),
+        told.contains(".sample.cbfs-journal: belongs to user 65534"),
         "{told}"
     );
     assert!(told.contains("no copy is made without its saves"), "{told}");
@@ -571,7 +571,7 @@ fn a_link_to_a_base_leads_to_it() {
     }
     assert_eq!(fs::read_dir(&links).unwrap().count(), 2);
     // A base that two links lead to is shown once, and can be changed.
-    let folder = Folder::new(&links, Reading::default(), None).written_by(Some(writer()));
+    let folder = BasesFolder::new(&links, Reading::default(), None).written_by(Some(writer()));
     let shelf = Vfs::folder(folder, &Options::default()).unwrap();
     let mut names = Vec::new();
     shelf

@@ -22,7 +22,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use cbfs::cbh::{self, Importer, OpenBase};
-use cbfs::import::{BadGame, BadText, Session, Stop, Watch, Wishes, for_each_text};
+use cbfs::import::{BadGame, BadText, ImportOptions, ImportStop, Session, Watch, for_each_text};
 use common::command::{
     CBFS, assert_same_files, cbfs, copy_of, defects_of, files_in, games_of, said, succeeds,
 };
@@ -1642,12 +1642,16 @@ fn an_empty_board_is_refused_and_one_without_kings_accepted() {
 }
 
 /// Reads the games of a text and appends them, as long as it is not over.
-fn read_and_append(text: &str, is_over: &AtomicBool, watch: &mut dyn Watch) -> Result<(), Stop> {
+fn read_and_append(
+    text: &str,
+    is_over: &AtomicBool,
+    watch: &mut dyn Watch,
+) -> Result<(), ImportStop> {
     let folder = copy_of_base("cbh/sample");
     let cbh = folder.path().join("sample.cbh");
     let base = OpenBase::to_change(&cbh, &cbh::Options::default(), "test").unwrap();
     let importer = Importer::new(&base.database, &base.store, SystemTime::now());
-    let mut session = Session::new(importer, Wishes::default(), is_over);
+    let mut session = Session::new(importer, ImportOptions::default(), is_over);
     let mut input = io::Cursor::new(text.as_bytes());
     let read = for_each_text(Path::new("text.pgn"), &mut input, &mut |text| {
         session.read(text, watch).map(|_| ())
@@ -1672,11 +1676,11 @@ impl Watch for Counting<'_> {
         }
     }
 
-    fn bad(&mut self, bad: BadGame, _: BadText<'_>) -> Result<(), Stop> {
-        Err(Stop::Bad(bad))
+    fn bad(&mut self, bad: BadGame, _: BadText<'_>) -> Result<(), ImportStop> {
+        Err(ImportStop::Bad(bad))
     }
 
-    fn more_of_bad(&mut self, _: BadText<'_>) -> Result<(), Stop> {
+    fn more_of_bad(&mut self, _: BadText<'_>) -> Result<(), ImportStop> {
         Ok(())
     }
 }
@@ -1689,7 +1693,7 @@ fn an_interrupted_import_ends_before_the_next_game() {
         ..Counting::default()
     };
     let read = read_and_append(&"1. e4 *\n".repeat(100), &is_over, &mut counting);
-    assert!(matches!(read, Err(Stop::Interrupted)), "{read:?}");
+    assert!(matches!(read, Err(ImportStop::Interrupted)), "{read:?}");
     assert_eq!(counting.games, 3);
 }
 

@@ -23,8 +23,8 @@ use cbfs::base::{self, Base, Searched};
 use cbfs::cbh::{Decoded, GameId, Options};
 use cbfs::game::{PlyId, Position};
 use cbfs::search::{
-    Counter, Filter, GameSet, Index, NewSegment, Query, Reached, ScanEvent, Segment, Source, scan,
-    select,
+    Counter, Filter, GameSet, NewSegment, PositionTable, Query, Reached, ScanEvent, SearchedGames,
+    Segment, scan, select,
 };
 use common::fixture_bases;
 use common::numbers::Numbers;
@@ -176,7 +176,7 @@ fn agree(base: &dyn Base, file: &Path, numbers: &mut Numbers) -> usize {
     all.len()
 }
 
-fn agree_in(base: &dyn Base, index: &Index, in_variations: bool, all: &[Position]) {
+fn agree_in(base: &dyn Base, index: &PositionTable, in_variations: bool, all: &[Position]) {
     let source = Searched(base);
     for position in all {
         let expected = search(base, position, in_variations);
@@ -193,11 +193,11 @@ fn agree_in(base: &dyn Base, index: &Index, in_variations: bool, all: &[Position
     }
 }
 
-fn index_of(base: &dyn Base, path: &Path, in_variations: bool) -> Index {
+fn index_of(base: &dyn Base, path: &Path, in_variations: bool) -> PositionTable {
     let (source, segment) = (Searched(base), Arc::new(Segment::open(path).unwrap()));
     let changed = segment.changed(&source, usize::MAX, &|| true);
     let changed = changed.unwrap().unwrap();
-    let index = Index::of_segment(&segment, &source, &changed, in_variations);
+    let index = PositionTable::of_segment(&segment, &source, &changed, in_variations);
     index.unwrap().unwrap()
 }
 
@@ -553,7 +553,7 @@ fn a_file_that_is_cut_or_has_another_byte_is_an_error() {
         fs::set_permissions(&bad, fs::metadata(&file).unwrap().permissions()).unwrap();
         // As whoever trusts the state of the files.
         let index = Segment::open(&bad).map_err(Into::into).and_then(|segment| {
-            Index::of_segment(&Arc::new(segment), &source, &GameSet::default(), false)
+            PositionTable::of_segment(&Arc::new(segment), &source, &GameSet::default(), false)
         });
         let Ok(Some(index)) = index else {
             refused += 1;

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cbfs::storage::{
-    Access, Directory, DiskDirectory, Error, Fault, FileFilter, MemoryDirectory, OpenFile, Opening,
-    ReadBuffer, Stamp, Storage, Store, Transaction, WritableFile,
+    Directory, DiskDirectory, Error, FileFilter, MemoryDirectory, OpenFile, ReadBuffer,
+    SimulatedFailure, Stamp, Storage, Store, StoreAccess, StoreOptions, Transaction, WritableFile,
 };
 use proptest::prelude::*;
 
@@ -120,12 +120,16 @@ fn saves() -> Vec<Vec<Change>> {
     ]
 }
 
-fn opened(directory: &MemoryDirectory, access: Access) -> Result<Store, Error> {
+fn opened(directory: &MemoryDirectory, access: StoreAccess) -> Result<Store, Error> {
     opened_in(Arc::new(directory.clone()), access, "/mnt/base")
 }
 
-fn opened_in(directory: Arc<dyn Directory>, access: Access, label: &str) -> Result<Store, Error> {
-    let opening = Opening {
+fn opened_in(
+    directory: Arc<dyn Directory>,
+    access: StoreAccess,
+    label: &str,
+) -> Result<Store, Error> {
+    let opening = StoreOptions {
         journal: OsStr::new(JOURNAL),
         label,
         access,
@@ -174,7 +178,7 @@ fn run(directory: &MemoryDirectory) -> Progress {
         states: vec![files_of(directory)],
         synced: 0,
     };
-    let Ok(store) = opened(directory, Access::ReadWrite) else {
+    let Ok(store) = opened(directory, StoreAccess::ReadWrite) else {
         return progress;
     };
     for (number, changes) in (1..).zip(saves()) {
@@ -200,10 +204,10 @@ fn run(directory: &MemoryDirectory) -> Progress {
 /// states it has.
 fn state_after(directory: &MemoryDirectory, progress: &Progress) -> usize {
     let before = directory.files();
-    let reader = opened(directory, Access::ReadOnly).unwrap();
+    let reader = opened(directory, StoreAccess::ReadOnly).unwrap();
     let seen = shown(&reader);
     assert_eq!(directory.files(), before);
-    let store = opened(directory, Access::ReadWrite).unwrap();
+    let store = opened(directory, StoreAccess::ReadWrite).unwrap();
     assert_eq!(shown(&store), seen);
     let files = files_of(directory);
     assert_eq!(files, seen);
@@ -252,9 +256,9 @@ fn for_each_power_cut(
 
 /// Every way to lose power or be killed at one operation, half a write done
 /// or nothing of it.
-fn power_offs() -> Vec<Fault> {
+fn power_offs() -> Vec<SimulatedFailure> {
     [false, true]
-        .map(|writes_half| Fault {
+        .map(|writes_half| SimulatedFailure {
             errno: libc::EIO,
             writes_half,
             lasts: true,
@@ -263,7 +267,7 @@ fn power_offs() -> Vec<Fault> {
 }
 
 /// The script, ended at this operation; `None` if it has fewer.
-fn ended_at(operation: u64, fault: Fault) -> Option<(MemoryDirectory, Progress)> {
+fn ended_at(operation: u64, fault: SimulatedFailure) -> Option<(MemoryDirectory, Progress)> {
     let directory = small_base();
     directory.fail_at(operation, fault);
     let progress = run(&directory);
@@ -300,7 +304,7 @@ fn a_power_cut_during_recovery_leaves_complete_saves() {
             for again in 0.. {
                 let second = after.after_kill();
                 second.fail_at(again, fault);
-                if opened(&second, Access::ReadWrite).is_ok() {
+                if opened(&second, StoreAccess::ReadWrite).is_ok() {
                     break;
                 }
                 for_each_power_cut(&second, 3, 5, |last| {
@@ -333,7 +337,7 @@ fn an_io_error_at_any_moment_leaves_exactly_the_committed_saves() {
         (libc::ENOSPC, false),
         (libc::ENOSPC, true),
     ] {
-        let fault = Fault {
+        let fault = SimulatedFailure {
             errno,
             writes_half,
             lasts: false,
@@ -364,7 +368,7 @@ fn two_io_errors_leave_exactly_the_committed_saves() {
                 states: vec![files_of(&directory)],
                 synced: 0,
             };
-            let Ok(store) = opened(&directory, Access::ReadWrite) else {
+            let Ok(store) = opened(&directory, StoreAccess::ReadWrite) else {
                 continue;
             };
             for (number, changes) in (1..).zip(saves()) {
@@ -390,7 +394,7 @@ fn two_io_errors_leave_exactly_the_committed_saves() {
 
 #[test]
 fn a_sync_after_a_failed_one_writes_the_lost_saves_again() {
-    let fails_once = Fault {
+    let fails_once = SimulatedFailure {
         errno: libc::EIO,
         writes_half: false,
         lasts: false,
@@ -398,7 +402,7 @@ fn a_sync_after_a_failed_one_writes_the_lost_saves_again() {
     for later in 0..20 {
         let directory = small_base();
         let mut states = vec![files_of(&directory)];
-        let store = opened(&directory, Access::ReadWrite).unwrap();
+        let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
         store.commit(&transaction(&saves()[0])).unwrap();
         states.push(changed(&states[0], &saves()[0]).unwrap());
         let progress = Progress { states, synced: 0 };
@@ -416,7 +420,7 @@ fn a_sync_after_a_failed_one_writes_the_lost_saves_again() {
 fn with_saves(count: usize) -> (MemoryDirectory, Progress) {
     let directory = small_base();
     let mut states = vec![files_of(&directory)];
-    let store = opened(&directory, Access::ReadWrite).unwrap();
+    let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
     for changes in &saves()[..count] {
         store.commit(&transaction(changes)).unwrap();
         states.push(changed(states.last().unwrap(), changes).unwrap());
@@ -433,9 +437,9 @@ fn opened_with(base: &MemoryDirectory, journal: &[u8]) -> (MemoryDirectory, Resu
     }
     directory.put(JOURNAL, journal);
     let before = directory.files();
-    let read = opened(&directory, Access::ReadOnly).map(|_| ());
+    let read = opened(&directory, StoreAccess::ReadOnly).map(|_| ());
     assert_eq!(directory.files(), before);
-    let written = opened(&directory, Access::ReadWrite).map(|_| ());
+    let written = opened(&directory, StoreAccess::ReadWrite).map(|_| ());
     assert_eq!(read.is_ok(), written.is_ok());
     if written.is_err() {
         assert_eq!(directory.files(), before, "a refused journal stays");
@@ -513,10 +517,10 @@ fn a_journal_of_another_version_or_base_is_refused_and_kept() {
 #[test]
 fn a_journal_that_names_a_file_of_no_base_is_refused() {
     let directory = small_base();
-    let opening = Opening {
+    let opening = StoreOptions {
         journal: OsStr::new(JOURNAL),
         label: "",
-        access: Access::ReadWrite,
+        access: StoreAccess::ReadWrite,
         file_filter: FileFilter::new(|_| true),
     };
     let shared: Arc<dyn Directory> = Arc::new(directory.clone());
@@ -525,11 +529,13 @@ fn a_journal_that_names_a_file_of_no_base_is_refused() {
     transaction.create("stranger");
     store.commit(&transaction).unwrap();
     let killed = directory.after_kill();
-    let error = opened(&killed, Access::ReadWrite).unwrap_err().to_string();
+    let error = opened(&killed, StoreAccess::ReadWrite)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("stranger is not a file of it"), "{error}");
     // Nor is one that appears while the base is shown.
     let shown = small_base();
-    let reader = opened(&shown, Access::ReadOnly).unwrap();
+    let reader = opened(&shown, StoreAccess::ReadOnly).unwrap();
     shown.put(JOURNAL, killed.files()[OsStr::new(JOURNAL)].clone());
     let error = reader.refresh().unwrap_err().to_string();
     assert!(error.contains("stranger is not a file of it"), "{error}");
@@ -543,7 +549,7 @@ fn a_journal_that_names_a_file_of_no_base_is_refused() {
     renamed
         .rename(OsStr::new(JOURNAL), OsStr::new(".other.cbfs-journal"))
         .unwrap();
-    let other = Opening {
+    let other = StoreOptions {
         journal: OsStr::new(".other.cbfs-journal"),
         ..opening
     };
@@ -556,7 +562,7 @@ fn an_invalid_transaction_changes_nothing() {
     use Change::{Create, SetLen, Write};
     let directory = small_base();
     let before = files_of(&directory);
-    let store = opened(&directory, Access::ReadWrite).unwrap();
+    let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
     for changes in [
         vec![SetLen("base.cbh", 0), Write("base.cbj", 0, vec![1])],
         vec![Write("base.cbh", 0, vec![1]), Create("base.cbg")],
@@ -572,7 +578,7 @@ fn an_invalid_transaction_changes_nothing() {
         .unwrap();
     assert_eq!(store.pending(), 0);
     assert_eq!(shown(&store), before);
-    let reader = opened(&directory, Access::ReadOnly).unwrap();
+    let reader = opened(&directory, StoreAccess::ReadOnly).unwrap();
     let error = reader.commit(&transaction(&saves()[0])).unwrap_err();
     assert!(matches!(error, Error::ReadOnly), "{error}");
 }
@@ -580,10 +586,10 @@ fn an_invalid_transaction_changes_nothing() {
 #[test]
 fn closing_removes_the_journal_and_releases_the_lock() {
     let directory = small_base();
-    let first = opened(&directory, Access::ReadWrite).unwrap();
+    let first = opened(&directory, StoreAccess::ReadWrite).unwrap();
     first.commit(&transaction(&saves()[0])).unwrap();
     assert!(first.pending() > 84);
-    let error = opened(&directory, Access::ReadWrite).unwrap_err();
+    let error = opened(&directory, StoreAccess::ReadWrite).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -594,17 +600,17 @@ fn closing_removes_the_journal_and_releases_the_lock() {
     first.close().unwrap();
     assert_eq!(first.pending(), 0);
     assert_eq!(directory.files(), shown(&first));
-    let second = opened(&directory, Access::ReadWrite).unwrap();
+    let second = opened(&directory, StoreAccess::ReadWrite).unwrap();
     assert!(first.commit(&transaction(&saves()[1])).is_err());
     second.commit(&transaction(&saves()[1])).unwrap();
     drop(second);
-    opened(&directory, Access::ReadWrite).unwrap();
+    opened(&directory, StoreAccess::ReadWrite).unwrap();
 }
 
 #[test]
 fn changes_by_another_program_are_detected_and_not_overwritten() {
     let directory = small_base();
-    let store = opened(&directory, Access::ReadWrite).unwrap();
+    let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
     let view = store.file("base.cbh").unwrap().unwrap();
     let epoch = store.epoch();
     assert_eq!(store.changed_outside().unwrap(), Vec::<OsString>::new());
@@ -637,7 +643,7 @@ fn changes_by_another_program_are_detected_and_not_overwritten() {
     }
     assert_eq!(directory.files()[OsStr::new("base.cbh")], other);
     drop(store);
-    let error = opened(&directory, Access::ReadWrite).unwrap_err();
+    let error = opened(&directory, StoreAccess::ReadWrite).unwrap_err();
     assert!(matches!(error, Error::DoesNotFit { .. }), "{error}");
 }
 
@@ -651,7 +657,7 @@ fn bytes_appended_by_another_program_are_not_overwritten() {
     ];
     for length in [1, 20, 46] {
         let directory = small_base();
-        let store = opened(&directory, Access::ReadWrite).unwrap();
+        let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
         store.commit(&transaction(&save)).unwrap();
         let mut other = directory.files()[OsStr::new("base.cbh")].clone();
         other[6..10].fill(2);
@@ -665,7 +671,7 @@ fn bytes_appended_by_another_program_are_not_overwritten() {
     }
     // A file that a save is to make.
     let directory = small_base();
-    let store = opened(&directory, Access::ReadWrite).unwrap();
+    let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
     store.commit(&transaction(&saves()[1])).unwrap();
     directory.put("base.cbj", vec![9; 300]);
     let error = store.sync().unwrap_err().to_string();
@@ -736,7 +742,7 @@ fn a_file_replaced_during_a_sync_gets_the_save_or_stays_unchanged() {
             by: std::sync::Mutex::default(),
         });
         let shared: Arc<dyn Directory> = directory.clone();
-        let store = opened_in(shared, Access::ReadWrite, "").unwrap();
+        let store = opened_in(shared, StoreAccess::ReadWrite, "").unwrap();
         store.commit(&transaction(&save)).unwrap();
         *directory.by.lock().unwrap() = Some(by.clone());
         let error = store.sync().unwrap_err().to_string();
@@ -753,9 +759,9 @@ fn a_file_replaced_during_a_sync_gets_the_save_or_stays_unchanged() {
 #[test]
 fn a_reader_beside_a_writer_sees_its_saves_when_it_looks_again() {
     let directory = small_base();
-    let writer = opened(&directory, Access::ReadWrite).unwrap();
+    let writer = opened(&directory, StoreAccess::ReadWrite).unwrap();
     writer.commit(&transaction(&saves()[0])).unwrap();
-    let reader = opened(&directory, Access::ReadOnly).unwrap();
+    let reader = opened(&directory, StoreAccess::ReadOnly).unwrap();
     assert_eq!(shown(&reader), shown(&writer));
     assert!(reader.pending() > 84);
     for changes in &saves()[1..] {
@@ -774,7 +780,7 @@ fn a_reader_beside_a_writer_sees_its_saves_when_it_looks_again() {
 #[test]
 fn a_long_journal_is_synced_by_the_next_commit() {
     let directory = small_base();
-    let store = opened(&directory, Access::ReadWrite).unwrap();
+    let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
     let big = transaction(&[Change::Write("base.cbg", 700, vec![5; 65 << 20])]);
     store.commit(&big).unwrap();
     assert_eq!(files_of(&directory)[OsStr::new("base.cbg")].len(), 700);
@@ -801,7 +807,7 @@ proptest! {
         reads in prop::collection::vec((0..1000_usize, 0..1000_usize), 5),
     ) {
         let directory = small_base();
-        let store = opened(&directory, Access::ReadWrite).unwrap();
+        let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
         let names = ["base.cbh", "base.cbg", "base.cba"];
         let views = names.map(|name| (OsStr::new(name), store.file(name).unwrap().unwrap()));
         let mut model = files_of(&directory);
@@ -831,11 +837,11 @@ proptest! {
                 }
             }
         }
-        let mut shown = shown(&opened(&directory.after_kill(), Access::ReadOnly).unwrap());
+        let mut shown = shown(&opened(&directory.after_kill(), StoreAccess::ReadOnly).unwrap());
         prop_assert_eq!(&shown, &model);
         shown = files_of(&directory);
         drop(store);
-        opened(&directory, Access::ReadWrite).unwrap();
+        opened(&directory, StoreAccess::ReadWrite).unwrap();
         prop_assert_eq!(files_of(&directory), model, "was {:?}", shown);
     }
 }
@@ -843,7 +849,7 @@ proptest! {
 #[test]
 fn a_file_truncated_and_extended_again_is_recovered() {
     let directory = small_base();
-    let store = opened(&directory, Access::ReadWrite).unwrap();
+    let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
     let mut model = files_of(&directory);
     for changes in [
         [Change::SetLen("base.cbg", 0)],
@@ -854,8 +860,11 @@ fn a_file_truncated_and_extended_again_is_recovered() {
         model = changed(&model, &changes).unwrap();
     }
     drop(store);
-    assert_eq!(shown(&opened(&directory, Access::ReadOnly).unwrap()), model);
-    opened(&directory, Access::ReadWrite).unwrap();
+    assert_eq!(
+        shown(&opened(&directory, StoreAccess::ReadOnly).unwrap()),
+        model
+    );
+    opened(&directory, StoreAccess::ReadWrite).unwrap();
     assert_eq!(files_of(&directory), model);
 }
 
@@ -866,7 +875,7 @@ fn readers_never_see_a_partial_save() {
         fs::write(folder.path().join(name), vec![0; 20_000]).unwrap();
     }
     let directory = Arc::new(DiskDirectory::open(folder.path(), "base.cbh").unwrap());
-    let store = opened_in(directory, Access::ReadWrite, "").unwrap();
+    let store = opened_in(directory, StoreAccess::ReadWrite, "").unwrap();
     let files = ["base.cbh", "base.cbg"].map(|name| store.file(name).unwrap().unwrap());
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -920,7 +929,7 @@ const CHILD: &str = "CBFS_TEST_CHILD";
 fn a_killed_process_leaves_its_saves_and_no_lock() {
     if let Some(folder) = std::env::var_os(CHILD) {
         let directory = Arc::new(DiskDirectory::open(folder.as_ref(), "base.cbh").unwrap());
-        let store = opened_in(directory, Access::ReadWrite, "/mnt/child").unwrap();
+        let store = opened_in(directory, StoreAccess::ReadWrite, "/mnt/child").unwrap();
         let mut transaction = Transaction::new();
         transaction.write("base.cbh", 3, *b"saved");
         store.commit(&transaction).unwrap();
@@ -932,7 +941,7 @@ fn a_killed_process_leaves_its_saves_and_no_lock() {
     fs::write(folder.path().join("base.cbh"), "0123456789").unwrap();
     let open = || {
         let directory = Arc::new(DiskDirectory::open(folder.path(), "base.cbh").unwrap());
-        opened_in(directory, Access::ReadWrite, "/mnt/parent")
+        opened_in(directory, StoreAccess::ReadWrite, "/mnt/parent")
     };
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_killed_process_leaves_its_saves_and_no_lock"])
@@ -958,7 +967,7 @@ fn a_killed_process_leaves_its_saves_and_no_lock() {
 /// Lays much behind the ends of two files and points to it; whether it was
 /// said to survive a power cut.
 fn run_stage(directory: &MemoryDirectory) -> Result<(), Error> {
-    let store = opened(directory, Access::ReadWrite)?;
+    let store = opened(directory, StoreAccess::ReadWrite)?;
     let names = ["base.cbg", "base.cbh"].map(OsString::from);
     let mut stage = store.stage(&names)?;
     for part in 0..3 {
@@ -1001,7 +1010,7 @@ fn staged_appends_survive_a_power_cut_completely_or_not_at_all() {
             let done = run_stage(&directory);
             let is_over = directory.operations() <= operation;
             let check = |after: &MemoryDirectory| {
-                opened(after, Access::ReadWrite).unwrap();
+                opened(after, StoreAccess::ReadWrite).unwrap();
                 let files = files_of(after);
                 let state = states.iter().position(|state| *state == files);
                 let state = state.unwrap_or_else(|| panic!("{operation}: no state"));
@@ -1026,7 +1035,7 @@ fn failed_staged_appends_leave_nothing() {
         let directory = small_base();
         directory.fail_at(
             operation,
-            Fault {
+            SimulatedFailure {
                 errno: libc::ENOSPC,
                 writes_half: true,
                 lasts: false,
@@ -1038,7 +1047,7 @@ fn failed_staged_appends_leave_nothing() {
             break;
         }
         let after = directory.after_kill();
-        opened(&after, Access::ReadWrite).unwrap();
+        opened(&after, StoreAccess::ReadWrite).unwrap();
         let files = files_of(&after);
         assert!(states.contains(&files), "{operation}: {done:?}");
     }
@@ -1047,7 +1056,7 @@ fn failed_staged_appends_leave_nothing() {
 #[test]
 fn staged_appends_exclude_other_saves() {
     let directory = small_base();
-    let store = opened(&directory, Access::ReadWrite).unwrap();
+    let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
     let names = [OsString::from("base.cbg")];
     let mut stage = store.stage(&names).unwrap();
     stage.write(OsStr::new("base.cbg"), 700, &[9; 10]).unwrap();
@@ -1069,7 +1078,7 @@ fn staged_appends_exclude_other_saves() {
 fn bytes_appended_by_another_program_during_an_import_stay() {
     for is_early in [true, false] {
         let directory = small_base();
-        let store = opened(&directory, Access::ReadWrite).unwrap();
+        let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
         let names = ["base.cbg", "base.cbh"].map(OsString::from);
         let mut stage = store.stage(&names).unwrap();
         if !is_early {
@@ -1094,7 +1103,7 @@ fn bytes_appended_by_another_program_during_an_import_stay() {
         drop(store);
         assert_eq!(directory.files()[OsStr::new("base.cbg")], other);
         let after = directory.after_kill();
-        opened(&after, Access::ReadWrite).unwrap();
+        opened(&after, StoreAccess::ReadWrite).unwrap();
         assert_eq!(after.files()[OsStr::new("base.cbg")], other);
     }
 }
@@ -1102,7 +1111,7 @@ fn bytes_appended_by_another_program_during_an_import_stay() {
 #[test]
 fn a_file_changed_by_another_program_after_a_crash_is_not_truncated() {
     let directory = small_base();
-    let store = opened(&directory, Access::ReadWrite).unwrap();
+    let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
     let names = ["base.cbg", "base.cbh"].map(OsString::from);
     let mut stage = store.stage(&names).unwrap();
     stage.write(OsStr::new("base.cbg"), 700, &[9; 10]).unwrap();
@@ -1112,7 +1121,7 @@ fn a_file_changed_by_another_program_after_a_crash_is_not_truncated() {
     longer[3] = 77;
     longer.extend([5; 5]);
     after.put("base.cbg", longer.clone());
-    opened(&after, Access::ReadWrite).unwrap();
+    opened(&after, StoreAccess::ReadWrite).unwrap();
     let files = files_of(&after);
     assert_eq!(files[OsStr::new("base.cbg")], longer);
     assert_eq!(files[OsStr::new("base.cbh")].len(), 100);

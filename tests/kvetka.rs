@@ -20,9 +20,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cbfs::base::referenced::{Games, GamesOptions};
+use cbfs::base::referenced::{BookGames, GamesOptions};
 use cbfs::book::kvetka::{KvetkaBook, KvetkaOptions};
-use cbfs::book::{Book, CanonicalBoard, Entry, Error, GameReference, SourceKind};
+use cbfs::book::{Book, BookEntry, CanonicalBoard, Error, GameReference, SourceKind};
 use cbfs::game::{GameResult, Position};
 use shakmaty::CastlingMode;
 use shakmaty::fen::Fen;
@@ -76,7 +76,7 @@ fn expectations(path: &Path) -> Vec<Expected> {
     lines.map(line).collect()
 }
 
-fn moves_of(entry: &Entry) -> BTreeSet<String> {
+fn moves_of(entry: &BookEntry) -> BTreeSet<String> {
     let moves = entry.moves.iter();
     moves
         .map(|book_move| book_move.m.to_uci(CastlingMode::Standard).to_string())
@@ -224,17 +224,17 @@ fn an_unsorted_book_is_searched_and_reported() {
     );
 }
 
-fn games(book: &str, maps: &[&str]) -> Games {
+fn games(book: &str, maps: &[&str]) -> BookGames {
     let book = open(&common::fixture(book)).unwrap();
     let maps = maps.iter().map(|map| map.parse().unwrap()).collect();
     let options = GamesOptions {
         maps,
         code_page: None,
     };
-    Games::new(Arc::new(book), options)
+    BookGames::new(Arc::new(book), options)
 }
 
-fn text(games: &Games, source: u16, game: u32) -> Result<String, String> {
+fn text(games: &BookGames, source: u16, game: u32) -> Result<String, String> {
     let text = games.render(GameReference { source, game });
     text.map(|text| String::from_utf8(text).unwrap())
         .map_err(|error| error.to_string())
@@ -297,7 +297,7 @@ fn every_game_of_a_large_source_is_in_its_pgn_file() {
         return;
     };
     let book = open(&books.join("generated/kvtwic.kin")).unwrap();
-    let games = Games::new(Arc::new(book), GamesOptions::default());
+    let games = BookGames::new(Arc::new(book), GamesOptions::default());
     let whole = fs::read_to_string(books.join("generated/twic1134.pgn")).unwrap();
     let mut at = 0;
     for game in 0..6117 {

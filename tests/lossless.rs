@@ -15,7 +15,7 @@ use std::path::Path;
 use cbfs::cbh::{
     CodePage, Database, Decoded, GameId, Options, RecordKind, StoredGame, rewrite, write,
 };
-use cbfs::game::{Annotation, Game, Line, PlyId, Position};
+use cbfs::game::{Annotation, Game, PlyId, Position, TreeBuilder};
 use cbfs::pgn;
 use proptest::prelude::*;
 use shakmaty::{Move, Square};
@@ -145,7 +145,7 @@ fn all_remarks() -> Vec<Annotation> {
 fn generated(choices: &[(u8, u16)], remarks: &[Annotation]) -> Game {
     let mut game = Game::default();
     let start = Position::default();
-    let mut line = Line::new(&mut game.tree, &start);
+    let mut line = TreeBuilder::new(&mut game.tree, &start);
     let mut branches = vec![line.branch()];
     let mut chosen = Vec::new();
     for &(what, which) in choices {

@@ -21,7 +21,7 @@ use std::time::{Instant, SystemTime};
 
 use cbfs::cbh::{self, Importer, NewBase, OpenBase, PreparedGame, compact, repair};
 use cbfs::pgn::{self, Prepared};
-use cbfs::storage::Access as BaseAccess;
+use cbfs::storage::StoreAccess;
 use cbfs::vfs::{self, Access, DatabaseSource, Ino, Vfs, Writer};
 use common::copy_of_base;
 use peak_alloc::PeakAlloc;
@@ -271,7 +271,7 @@ fn append_all(base: &OpenBase, text: &Path, texts: usize) -> Result<(), String> 
     };
     let prepare = PreparedGame::new;
     let page = |_: &[u8]| pgn::InPage {
-        page: pgn::Page::WESTERN,
+        page: pgn::EightBitPage::WESTERN,
         trust: pgn::Trust::Guessed,
         rival: None,
     };
@@ -463,7 +463,7 @@ fn opened(folder: &Path) -> OpenBase {
     OpenBase::open(
         &cbh,
         &cbh::Options::default(),
-        BaseAccess::ReadWrite,
+        StoreAccess::ReadWrite,
         "test",
     )
     .unwrap()

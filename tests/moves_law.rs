@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use cbfs::cbh::moves::{Encoded, MoveDecoder, Sequence, encode};
 use cbfs::cbh::{Database, Decoded, Entry, GameId, Options, RecordKind};
-use cbfs::game::{Branch, Game, Line, MoveTree, PlyId, Position, Start};
+use cbfs::game::{Branch, Game, MoveTree, PlyId, Position, Start, TreeBuilder};
 use proptest::prelude::*;
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, CastlingSide, Move, Role, Square};
@@ -152,7 +152,10 @@ fn stored_moves_are_complete_or_an_error() {
     let (stored, read) = sizes(1).unwrap();
     assert_eq!(stored, read);
     for id in [0, 10, 1000] {
-        assert_eq!(sizes(id), Err(format!("no game has the number {id}")));
+        assert_eq!(
+            sizes(id),
+            Err(format!("no game or text has the number {id}"))
+        );
     }
     for (id, fault) in [(2, "0 left"), (3, "blob size is 0")] {
         let told = sizes(id).unwrap_err();
@@ -294,7 +297,7 @@ fn games() -> impl Strategy<Value = Game> {
             start,
             ..Game::default()
         };
-        let mut line = Line::new(&mut game.tree, &game.start.position);
+        let mut line = TreeBuilder::new(&mut game.tree, &game.start.position);
         let mut places: Vec<Branch> = Vec::new();
         for step in steps {
             let legal = |is_wanted: fn(Move) -> bool| -> Vec<Move> {

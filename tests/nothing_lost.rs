@@ -27,7 +27,7 @@ use cbfs::cbh::{
     Database, Decoded, Family, FileKind, GameId, Options, Plan, RecordKind, SaveError, Saver,
 };
 use cbfs::pgn;
-use cbfs::storage::{Access, FileFilter, MemoryDirectory, MemoryFile, Opening, Store};
+use cbfs::storage::{FileFilter, MemoryDirectory, MemoryFile, Store, StoreAccess, StoreOptions};
 
 use common::numbers::Numbers;
 use common::{bases_in, fixture_bases, real_bases, shared, text_of};
@@ -81,10 +81,10 @@ impl Files {
         for (name, bytes) in &self.files {
             directory.put(name, bytes.clone());
         }
-        let opening = Opening {
+        let opening = StoreOptions {
             journal: OsStr::new(".journal"),
             label: "",
-            access: Access::ReadWrite,
+            access: StoreAccess::ReadWrite,
             file_filter: FileFilter::new(|_| true),
         };
         let store = Store::open(Arc::new(directory.clone()), &opening).unwrap();
@@ -490,8 +490,8 @@ const KEPT: &str = r#"
 [Variant "Standard"]
 [Variant "From Position"]
 [Termination "normal"]
-[Opening ""]
-[Opening "Ruy Lopez: Morphy Defense"]
+[StoreOptions ""]
+[StoreOptions "Ruy Lopez: Morphy Defense"]
 [WhiteFideId "1503014"]
 [WhiteTitle "-"]
 [UTCDate "2024.01.01"]

@@ -45,7 +45,7 @@ fn the_reader_agrees_with_pgn_reader_on_every_base() {
 fn the_reader_agrees_with_pgn_reader_on_every_pgn_file() {
     for file in pgn_files() {
         let text = fs::read(&file).unwrap();
-        let ours: Vec<String> = pgn::Games::new(&text)
+        let ours: Vec<String> = pgn::GameTexts::new(&text)
             .map(|game| game.unwrap_or_else(|error| panic!("{}:{error}", file.display())))
             .map(|game| tree_of(&game.tree))
             .collect();
@@ -229,7 +229,7 @@ fn word() -> impl Strategy<Value = &'static str> {
 
 /// Reads a text both ways; an error must point inside it.
 fn read_anything(text: &[u8]) {
-    let games = pgn::Games::new(text).map(|game| game.map(|game| text_of(&game)));
+    let games = pgn::GameTexts::new(text).map(|game| game.map(|game| text_of(&game)));
     let errors = games.filter_map(Result::err).chain(pgn::decode(text).err());
     let lines = lines_of(text);
     for error in errors {

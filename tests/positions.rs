@@ -24,7 +24,9 @@ use std::time::SystemTime;
 use cbfs::base::{self, Base, Searched};
 use cbfs::cbh::{Decoded, GameId, Options as Reading};
 use cbfs::game::{Position, PositionKey};
-use cbfs::search::{Counter, Filter, Index, Query, Reached, ScanEvent, Source, scan};
+use cbfs::search::{
+    Counter, Filter, PositionTable, Query, Reached, ScanEvent, SearchedGames, scan,
+};
 use cbfs::vfs::{Access, Attr, DatabaseSource, Error, Ino, NodeKind, Options, Shown, Vfs, Writer};
 use common::numbers::Numbers;
 use common::{fixture, fixture_bases};
@@ -768,7 +770,7 @@ fn the_index_answers_as_a_search_does() {
                 ..Query::default()
             };
             let filter = Filter::new(&query, &searched).unwrap();
-            let index = Index::build(&searched, in_variations, usize::MAX)
+            let index = PositionTable::build(&searched, in_variations, usize::MAX)
                 .unwrap()
                 .unwrap();
             // Read anew, game by game, it is the same.
@@ -803,7 +805,7 @@ fn the_index_answers_as_a_search_does() {
 fn an_index_of_too_many_positions_is_not_made() {
     let base = base::open(&fixture("cbh/sample/sample.cbh"), &Reading::default()).unwrap();
     assert!(
-        Index::build(&Searched(base.as_ref()), false, 10)
+        PositionTable::build(&Searched(base.as_ref()), false, 10)
             .unwrap()
             .is_none()
     );

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cbfs::cbh::{OpenBase, Options, repair};
-use cbfs::storage::Access;
+use cbfs::storage::StoreAccess;
 use common::command::{
     assert_same_files, cbfs, copy_of, defects_of, files_in, games_of, said, succeeds,
 };
@@ -28,7 +28,7 @@ fn text_path(path: &Path) -> &str {
 /// Mends a base; what it said.
 fn repaired(base: &Path) -> Vec<String> {
     let options = Options::default();
-    let open = OpenBase::open(base, &options, Access::ReadWrite, "test").unwrap();
+    let open = OpenBase::open(base, &options, StoreAccess::ReadWrite, "test").unwrap();
     let mut found = Vec::new();
     repair(&open, &|_| {}, &mut |defect| {
         found.push(defect.to_string());

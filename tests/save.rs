@@ -26,7 +26,8 @@ use cbfs::cbh::{
 use cbfs::game::{Game, PlayerName};
 use cbfs::pgn;
 use cbfs::storage::{
-    Access, Directory, Fault, FileFilter, MemoryDirectory, MemoryFile, Opening, Storage, Store,
+    Directory, FileFilter, MemoryDirectory, MemoryFile, SimulatedFailure, Storage, Store,
+    StoreAccess, StoreOptions,
 };
 
 use common::{fixture_bases, real_bases, text_of};
@@ -62,10 +63,10 @@ impl Base {
     }
 
     fn store(&self) -> Store {
-        let opening = Opening {
+        let opening = StoreOptions {
             journal: OsStr::new(JOURNAL),
             label: "",
-            access: Access::ReadWrite,
+            access: StoreAccess::ReadWrite,
             file_filter: FileFilter::new(|_| true),
         };
         Store::open(Arc::new(self.directory.clone()), &opening).unwrap()
@@ -951,10 +952,10 @@ fn kinds_of_bases() -> Vec<Base> {
 }
 
 fn try_to_open(base: &Base) -> Option<Store> {
-    let opening = Opening {
+    let opening = StoreOptions {
         journal: OsStr::new(JOURNAL),
         label: "",
-        access: Access::ReadWrite,
+        access: StoreAccess::ReadWrite,
         file_filter: FileFilter::new(|_| true),
     };
     Store::open(Arc::new(base.directory.clone()), &opening).ok()
@@ -969,7 +970,7 @@ struct Failed {
 }
 
 /// Saves, and lets one operation fail; `None` if there are fewer.
-fn failed_at(base: &Base, save: &Save, operation: u64, fault: Fault) -> Option<Failed> {
+fn failed_at(base: &Base, save: &Save, operation: u64, fault: SimulatedFailure) -> Option<Failed> {
     let base = Base {
         directory: base.directory.after_kill(),
         cbh: base.cbh.clone(),
@@ -1072,7 +1073,7 @@ fn ensure_whole_after_cuts(base: &Base, what: &str, save: &Save) {
         let cbh = base.cbh.clone();
         texts_without_journal(&Base { directory, cbh })
     });
-    let fault = Fault {
+    let fault = SimulatedFailure {
         errno: libc::EIO,
         writes_half: true,
         lasts: true,
@@ -1112,7 +1113,7 @@ fn ensure_whole_after_failures(base: &Base, what: &str, save: &Save) {
         (libc::EIO, true),
         (libc::EIO, false),
     ] {
-        let fault = Fault {
+        let fault = SimulatedFailure {
             errno,
             writes_half,
             lasts: false,

@@ -23,7 +23,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cbfs::cbh::{Database, Options as Reading};
-use cbfs::vfs::{DatabaseSource, Folder, Ino, Options, Vfs};
+use cbfs::vfs::{BasesFolder, DatabaseSource, Ino, Options, Vfs};
 use common::mounted::{Changing, Mount, SOON, open};
 use common::volume::{DAMAGED, PANICS, Shared, TestVolume};
 use serde_json::Value;
@@ -285,7 +285,7 @@ fn each_change_is_counted_once() {
 fn a_base_that_cannot_be_opened_is_reported_in_its_status_and_that_of_its_folder() {
     let directory = common::copy_of_base("cbh/sample");
     fs::write(directory.path().join("bad.cbh"), "nonsense").unwrap();
-    let folder = Folder::new(directory.path(), Reading::default(), None);
+    let folder = BasesFolder::new(directory.path(), Reading::default(), None);
     let vfs = Vfs::folder(folder, &Options::default()).unwrap();
     let state = |vfs: &Vfs, name: &str| {
         let status = status(vfs);
@@ -320,7 +320,7 @@ fn a_base_that_cannot_be_opened_is_reported_in_its_status_and_that_of_its_folder
 #[test]
 fn parents_and_children_have_consistent_numbers() {
     let directory = common::copy_of_base("cbh/sample");
-    let folder = Folder::new(directory.path(), Reading::default(), None);
+    let folder = BasesFolder::new(directory.path(), Reading::default(), None);
     let shelf = Vfs::folder(folder, &Options::default()).unwrap();
     let base = shelf.lookup(Ino::ROOT, b"sample").unwrap().ino;
     let mut numbers = BTreeSet::new();

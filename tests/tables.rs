@@ -20,7 +20,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cbfs::tables::{Column, GAME_COLUMNS, Kind, POSITION_COLUMNS, SCHEMA_VERSION};
+use cbfs::tables::{Column, ColumnKind, GAME_COLUMNS, POSITION_COLUMNS, SCHEMA_VERSION};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -199,10 +199,13 @@ fn games_are_in_the_folder_of_their_year_sorted_by_opening() {
         assert!(openings.is_sorted(), "{year}: {openings:?}");
         for (at, column) in GAME_COLUMNS.iter().enumerate() {
             let chunk = metadata.row_group(0).column(at);
-            if column.kind == Kind::Name {
+            if column.kind == ColumnKind::Name {
                 assert!(chunk.bloom_filter_offset().is_some(), "{}", column.name);
             }
-            if matches!(column.kind, Kind::Int | Kind::Date | Kind::Text) {
+            if matches!(
+                column.kind,
+                ColumnKind::Int | ColumnKind::Date | ColumnKind::Text
+            ) {
                 assert!(chunk.statistics().is_some(), "{}", column.name);
             }
         }

@@ -307,15 +307,18 @@ fn games_that_are_there_twice_are_listed_and_deleted() {
         "3\n4\n6\n7\n8\n9\n10\n11\n12\n14\n"
     );
     case.is_sound();
-    case.refuses("duplicates", &["--apply", path, "-y"], "so already");
+    case.refuses("duplicates", &["--apply", path, "-y"], "no change");
     assert_eq!(case.does("duplicates", &[]).lines().count(), 2);
     case.does("duplicates", &["--apply", path, "--restore", "-y"]);
     assert_eq!(case.does("export", &[]), before);
     for (wrong, why) in [
         (list.replace("\t4\t", "\t5\t"), "stays for another"),
-        (list.replace("Kasparov, Garry", "Karpov"), "another one now"),
+        (
+            list.replace("Kasparov, Garry", "Karpov"),
+            "not those of the list",
+        ),
         (list.replace("delete\t1\t", "delete\tx\t"), "line 2"),
-        (list.replace("delete", "keep"), "names no game"),
+        (list.replace("delete", "keep"), "no change"),
         (list.replace("why", "reason"), "no such list"),
     ] {
         fs::write(&file, wrong).unwrap();

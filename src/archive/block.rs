@@ -27,16 +27,16 @@ const HUFFMAN: u8 = 2;
 
 /// The head of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct BlockHead {
     /// Length of the payload.
     pub(super) len: u16,
     /// Sum of the words of the payload.
     pub(super) sum: u16,
 }
 
-impl Head {
-    pub(super) fn decode([a, b, c, d]: [u8; HEAD_BYTES]) -> Head {
-        Head {
+impl BlockHead {
+    pub(super) fn decode([a, b, c, d]: [u8; HEAD_BYTES]) -> BlockHead {
+        BlockHead {
             len: u16::from_le_bytes([a, b]),
             sum: u16::from_le_bytes([c, d]),
         }
@@ -83,7 +83,7 @@ impl Sums {
 /// # Errors
 ///
 /// The reason, if the payload is damaged or does not give exactly `len` bytes.
-pub(super) fn decode(payload: &[u8], head: Head, len: usize) -> Result<Vec<u8>, String> {
+pub(super) fn decode(payload: &[u8], head: BlockHead, len: usize) -> Result<Vec<u8>, String> {
     let found = sum(payload);
     if found != head.sum {
         return Err(format!("has the sum {found:04x}, not {:04x}", head.sum));
@@ -135,7 +135,7 @@ mod tests {
 
     fn decoded(block: &[u8], len: usize) -> Result<Vec<u8>, String> {
         let (head, payload) = block.split_at(HEAD_BYTES);
-        let head = Head::decode(head.try_into().unwrap());
+        let head = BlockHead::decode(head.try_into().unwrap());
         assert_eq!(usize::from(head.len), payload.len());
         decode(payload, head, len)
     }

@@ -17,11 +17,11 @@ const FEWEST: usize = 16;
 /// share them.
 #[derive(Clone, Debug)]
 pub struct BlockCache {
-    blocks: Arc<Mutex<LruCache<Key, Arc<Vec<u8>>>>>,
+    blocks: Arc<Mutex<LruCache<BlockKey, Arc<Vec<u8>>>>>,
 }
 
 /// Number of an open archive, and offset of a block in it.
-pub(super) type Key = (u64, u64);
+pub(super) type BlockKey = (u64, u64);
 
 impl Default for BlockCache {
     /// A cache of 8 MiB.
@@ -44,7 +44,7 @@ impl BlockCache {
     /// held meanwhile.
     pub(super) fn get(
         &self,
-        key: Key,
+        key: BlockKey,
         decode: impl FnOnce() -> io::Result<Vec<u8>>,
     ) -> io::Result<Arc<Vec<u8>>> {
         let locked = || self.blocks.lock();

@@ -13,7 +13,7 @@ use crate::storage::{ReadBuffer, Storage};
 /// Bytes of a cipher block.
 pub(super) const UNIT: u64 = 8;
 
-type Key = [u8; 8];
+type CipherKey = [u8; 8];
 
 /// A password. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
@@ -35,11 +35,11 @@ impl Password {
     /// Returns the DES keys that the password can mean, the likeliest first:
     /// from its bytes in the code page of Western Europe, and from its bytes as
     /// given.
-    fn keys(&self) -> Vec<Key> {
+    fn keys(&self) -> Vec<CipherKey> {
         let text = std::str::from_utf8(&self.0).ok();
         let in_page = text.map(|text| WINDOWS_1252.encode(text));
         let in_page = in_page.filter(|(_, _, has_failed)| !has_failed);
-        let mut keys: Vec<Key> = in_page.iter().map(|(bytes, ..)| key(bytes)).collect();
+        let mut keys: Vec<CipherKey> = in_page.iter().map(|(bytes, ..)| key(bytes)).collect();
         keys.push(key(&self.0));
         keys.dedup();
         keys
@@ -57,8 +57,8 @@ impl Password {
 }
 
 /// Derives a key: eight bytes stay, fewer are repeated, more are folded.
-fn key(password: &[u8]) -> Key {
-    let mut key = Key::default();
+fn key(password: &[u8]) -> CipherKey {
+    let mut key = CipherKey::default();
     if password.len() <= key.len() {
         let bytes = password.iter().cycle();
         key.iter_mut()
@@ -85,7 +85,7 @@ impl fmt::Debug for Cipher {
 }
 
 impl Cipher {
-    fn new(key: Key) -> Cipher {
+    fn new(key: CipherKey) -> Cipher {
         Cipher(Des::new(&Array::from(key)))
     }
 

@@ -67,16 +67,16 @@ impl std::error::Error for Error {
 
 /// A defect at an offset of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ArchiveDefect {
     /// Offset in the deciphered file.
     pub offset: u64,
     /// Description of the defect, lower case, without full stop.
     pub what: String,
 }
 
-impl Fault {
-    pub(super) fn new(offset: u64, what: impl Into<String>) -> Fault {
-        Fault {
+impl ArchiveDefect {
+    pub(super) fn new(offset: u64, what: impl Into<String>) -> ArchiveDefect {
+        ArchiveDefect {
             offset,
             what: what.into(),
         }

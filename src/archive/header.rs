@@ -44,16 +44,16 @@ const VERSION: u16 = 3;
 
 /// The fields of the header that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct ArchiveHeader {
     pub(super) members: u16,
     pub(super) record_bytes: u16,
 }
 
-impl Header {
+impl ArchiveHeader {
     /// Decodes a header. `None` if these are not the first bytes of an archive.
-    pub(super) fn decode(bytes: [u8; HEADER_BYTES]) -> Option<Header> {
+    pub(super) fn decode(bytes: [u8; HEADER_BYTES]) -> Option<ArchiveHeader> {
         let [magic, magic_high, a, b, record_bytes, ..] = bytes;
-        let header = Header {
+        let header = ArchiveHeader {
             members: u16::from_le_bytes([a, b]),
             record_bytes: record_bytes.into(),
         };
@@ -95,7 +95,7 @@ impl Header {
 
 /// A record of the table: one member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct MemberRecord {
     /// The bytes before the NUL; `None` without a NUL.
     pub(super) name: Option<Vec<u8>>,
     pub(super) offset: u64,
@@ -108,9 +108,9 @@ pub(super) struct Record {
     pub(super) is_consistent: bool,
 }
 
-impl Record {
+impl MemberRecord {
     /// Decodes a record. Fields that are cut off become 0.
-    pub(super) fn decode(bytes: &[u8]) -> Record {
+    pub(super) fn decode(bytes: &[u8]) -> MemberRecord {
         let short = |at: usize| {
             let bytes = bytes.get(at..).and_then(|rest| rest.first_chunk());
             u64::from(bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes)))
@@ -128,7 +128,7 @@ impl Record {
         };
         let mut both = shorts.into_iter().zip(longs);
         let [offset, packed, size] = longs;
-        Record {
+        MemberRecord {
             name: end.and_then(|end| Some(name.get(..end)?.to_vec())),
             offset,
             packed,
@@ -228,7 +228,7 @@ mod tests {
 
         #[test]
         fn records_come_back(name in "[a-z]{1,127}", offset: u64, packed: u64, size: u64) {
-            let record = Record {
+            let record = MemberRecord {
                 name: Some(name.into_bytes()),
                 offset,
                 packed,
@@ -238,7 +238,7 @@ mod tests {
             };
             let bytes = record.encode();
             prop_assert_eq!(bytes.len(), usize::from(RECORD_BYTES));
-            prop_assert_eq!(Record::decode(&bytes), record);
+            prop_assert_eq!(MemberRecord::decode(&bytes), record);
         }
     }
 }

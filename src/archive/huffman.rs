@@ -35,7 +35,7 @@ const AT_ONCE: usize = 3;
 const SLACK: usize = 8;
 
 /// A bit reader, highest bit first.
-struct Bits<'a> {
+struct HuffmanBits<'a> {
     bytes: &'a [u8],
     at: usize,
     held: u32,
@@ -43,11 +43,11 @@ struct Bits<'a> {
     next: u64,
 }
 
-impl<'a> Bits<'a> {
+impl<'a> HuffmanBits<'a> {
     /// The last [`SLACK`] bytes of `bytes` are padding and not part of the
     /// data.
-    fn new(bytes: &'a [u8]) -> Bits<'a> {
-        Bits {
+    fn new(bytes: &'a [u8]) -> HuffmanBits<'a> {
+        HuffmanBits {
             bytes,
             at: 0,
             held: 0,
@@ -111,16 +111,16 @@ impl Code {
 }
 
 /// Decoding table: maps each bit pattern to a value and the length of its code.
-struct Table {
+struct HuffmanTable {
     first: Box<[u16; 1 << FIRST_BITS]>,
     /// Groups of [`SPREAD`] entries, one per entry of the first table that
     /// points here.
     second: Vec<u16>,
 }
 
-impl Table {
+impl HuffmanTable {
     /// Reads the table of codes. The data begins at the next bit.
-    fn read(bits: &mut Bits<'_>) -> Result<Table, &'static str> {
+    fn read(bits: &mut HuffmanBits<'_>) -> Result<HuffmanTable, &'static str> {
         let mut codes = Vec::with_capacity(256);
         for value in 0..=u8::MAX {
             bits.refill();
@@ -133,10 +133,10 @@ impl Table {
         if bits.position() > bits.len() {
             return Err("ends inside its table of codes");
         }
-        Table::new(codes)
+        HuffmanTable::new(codes)
     }
 
-    fn new(mut codes: Vec<Code>) -> Result<Table, &'static str> {
+    fn new(mut codes: Vec<Code>) -> Result<HuffmanTable, &'static str> {
         codes.sort_unstable();
         let mut end = 0;
         for code in &codes {
@@ -150,7 +150,7 @@ impl Table {
         if end != 1 << LONGEST {
             return Err("has codes that are not a complete prefix code");
         }
-        let mut table = Table {
+        let mut table = HuffmanTable {
             first: Box::new([0; 1 << FIRST_BITS]),
             second: Vec::new(),
         };
@@ -185,7 +185,7 @@ impl Table {
 
     /// Reads the next code and returns its value.
     #[inline]
-    fn next(&self, bits: &mut Bits<'_>) -> u8 {
+    fn next(&self, bits: &mut HuffmanBits<'_>) -> u8 {
         let pattern = (bits.next >> (64 - FIRST_BITS)) as usize;
         let mut meaning = self.first.get(pattern).copied().unwrap_or_default();
         if meaning & LEADS_ON != 0 {
@@ -209,10 +209,10 @@ pub(super) fn decode(packed: &[u8]) -> Result<Vec<u8>, &'static str> {
     let mut padded = Vec::with_capacity(packed.len() + SLACK);
     padded.extend_from_slice(packed);
     padded.resize(packed.len() + SLACK, 0);
-    let mut bits = Bits::new(&padded);
+    let mut bits = HuffmanBits::new(&padded);
     bits.refill();
     let len = usize::from(bits.take(16));
-    let table = Table::read(&mut bits)?;
+    let table = HuffmanTable::read(&mut bits)?;
     let mut bytes = vec![0; len];
     let (groups, rest) = bytes.as_chunks_mut::<AT_ONCE>();
     for group in groups {
@@ -233,7 +233,7 @@ pub(super) fn decode(packed: &[u8]) -> Result<Vec<u8>, &'static str> {
     Ok(bytes)
 }
 
-impl Table {
+impl HuffmanTable {
     /// Length in bits of the code of a value that occurs.
     fn len_of(&self, value: u8) -> usize {
         let mut all = self.first.iter().chain(&self.second);

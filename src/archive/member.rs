@@ -5,9 +5,9 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
-use super::block::{self, BLOCK_BYTES, HEAD_BYTES, Head};
-use super::error::Fault;
-use super::header::Record;
+use super::block::{self, BLOCK_BYTES, BlockHead, HEAD_BYTES};
+use super::error::ArchiveDefect;
+use super::header::MemberRecord;
 use super::survey;
 use crate::storage::Storage;
 
@@ -17,7 +17,7 @@ const FAR: usize = 256;
 
 /// A file in an archive.
 #[derive(Debug)]
-pub struct Member {
+pub struct ArchiveMember {
     path: String,
     offset: u64,
     /// Upper limit of the end of its stream.
@@ -25,20 +25,20 @@ pub struct Member {
     packed: u64,
     size: u64,
     modified: Option<SystemTime>,
-    index: Mutex<Index>,
+    index: Mutex<BlockIndex>,
 }
 
 /// Offsets of the blocks found so far.
 #[derive(Debug)]
-struct Index {
-    blocks: Vec<(u64, Head)>,
+struct BlockIndex {
+    blocks: Vec<(u64, BlockHead)>,
     /// Offset of the next block.
     next: u64,
     /// Whether a survey did not get where it should.
     is_broken: bool,
 }
 
-impl Member {
+impl ArchiveMember {
     /// Returns the member of `record`, whose stream ends at `limit` at the
     /// latest, and the defect of the record, if it has one.
     ///
@@ -47,10 +47,10 @@ impl Member {
     /// The reason why the record is no valid member.
     pub(super) fn new(
         path: String,
-        record: &Record,
+        record: &MemberRecord,
         limit: u64,
         file_len: u64,
-    ) -> Result<(Member, Option<Fault>), String> {
+    ) -> Result<(ArchiveMember, Option<ArchiveDefect>), String> {
         let claimed = record.offset.saturating_add(record.packed);
         let end = claimed.min(limit);
         // A stream that the end of the file cuts off may have been longer; one
@@ -73,16 +73,16 @@ impl Member {
                 "{path}: {} packed bytes, of which {left} are there",
                 record.packed
             );
-            Fault::new(record.offset, what)
+            ArchiveDefect::new(record.offset, what)
         });
-        let member = Member {
+        let member = ArchiveMember {
             path,
             offset: record.offset,
             end,
             packed: record.packed,
             size: record.size,
             modified: record.modified,
-            index: Mutex::new(Index {
+            index: Mutex::new(BlockIndex {
                 blocks: Vec::new(),
                 next: record.offset,
                 is_broken: false,
@@ -127,7 +127,7 @@ impl Member {
     /// # Errors
     ///
     /// `UnexpectedEof` if there is no such block; errors of the medium.
-    pub(super) fn find(&self, number: u64, archive: &dyn Storage) -> io::Result<(u64, Head)> {
+    pub(super) fn find(&self, number: u64, archive: &dyn Storage) -> io::Result<(u64, BlockHead)> {
         let wanted = usize::try_from(number).unwrap_or(usize::MAX);
         let mut index = self.index.lock();
         loop {
@@ -156,23 +156,23 @@ impl Member {
     }
 
     /// Reads the head at `offset`. The block must end within the stream.
-    fn head_at(&self, number: usize, offset: u64, archive: &dyn Storage) -> io::Result<Head> {
+    fn head_at(&self, number: usize, offset: u64, archive: &dyn Storage) -> io::Result<BlockHead> {
         let mut bytes = Vec::with_capacity(HEAD_BYTES);
         if self.end.saturating_sub(offset) >= HEAD_BYTES as u64 {
             archive.fill(offset, HEAD_BYTES, &mut bytes)?;
         }
-        let head = bytes.first_chunk().map(|bytes| Head::decode(*bytes));
-        let fits = |head: &Head| {
+        let head = bytes.first_chunk().map(|bytes| BlockHead::decode(*bytes));
+        let fits = |head: &BlockHead| {
             let limit = self.end.saturating_sub(offset + HEAD_BYTES as u64);
             (1..=limit).contains(&u64::from(head.len))
         };
         head.filter(fits).ok_or_else(|| {
-            let what = format!("block {number} of its archive, at {offset:#x}, is not there whole");
+            let what = format!("block {number} of its archive, at {offset:#x}, is cut off or has an impossible length");
             io::Error::new(io::ErrorKind::UnexpectedEof, what)
         })
     }
 
-    /// Reads and decodes the block that [`find`](Member::find) returned.
+    /// Reads and decodes the block that [`find`](ArchiveMember::find) returned.
     ///
     /// # Errors
     ///
@@ -180,7 +180,7 @@ impl Member {
     pub(super) fn decode(
         &self,
         number: u64,
-        (offset, head): (u64, Head),
+        (offset, head): (u64, BlockHead),
         archive: &dyn Storage,
     ) -> io::Result<Vec<u8>> {
         let mut payload = Vec::with_capacity(usize::from(head.len));
@@ -199,7 +199,7 @@ impl Member {
     }
 
     /// Returns the defect behind the last block, if there is one.
-    pub(super) fn rest(&self, archive: &dyn Storage) -> io::Result<Option<Fault>> {
+    pub(super) fn rest(&self, archive: &dyn Storage) -> io::Result<Option<ArchiveDefect>> {
         let Some(last) = self.blocks().checked_sub(1) else {
             return Ok(None);
         };
@@ -208,7 +208,7 @@ impl Member {
                 let end = offset + HEAD_BYTES as u64 + u64::from(head.len);
                 let rest = self.end.saturating_sub(end);
                 let what = format!("{}: {rest} bytes behind its last block", self.path);
-                Ok((rest > 0).then(|| Fault::new(end, what)))
+                Ok((rest > 0).then(|| ArchiveDefect::new(end, what)))
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error),
@@ -252,15 +252,15 @@ mod tests {
         (bytes, offsets)
     }
 
-    fn member(len: usize, blocks: usize) -> Member {
-        Member {
+    fn member(len: usize, blocks: usize) -> ArchiveMember {
+        ArchiveMember {
             path: "a".to_owned(),
             offset: 99,
             end: len as u64,
             packed: len as u64 - 99,
             size: blocks as u64 * BLOCK_BYTES as u64,
             modified: None,
-            index: Mutex::new(Index {
+            index: Mutex::new(BlockIndex {
                 blocks: Vec::new(),
                 next: 99,
                 is_broken: false,

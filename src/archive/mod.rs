@@ -3,7 +3,7 @@
 //! A `.cbv` has a table of its members, then their streams, one after the
 //! other. A stream is a sequence of [blocks](block), which are packed
 //! separately; each unpacks to 61,440 bytes except the last. So the read of any
-//! byte decodes one block, and an archive is read in place, as a [folder](Tree)
+//! byte decodes one block, and an archive is read in place, as a [folder](FolderTree)
 //! of read-only files. A `.cbz` is a `.cbv`, [enciphered](cipher).
 //!
 //! No field of an archive is trusted. Two members share no bytes; no member is
@@ -26,9 +26,9 @@ mod unpack;
 
 pub use cache::BlockCache;
 pub use cipher::Password;
-pub use error::{Error, Fault};
-pub use member::Member;
-pub use pack::{Input, pack};
+pub use error::{ArchiveDefect, Error};
+pub use member::ArchiveMember;
+pub use pack::{PackInput, pack};
 pub use unpack::{Unpacked, unpack};
 
 use std::collections::HashMap;
@@ -39,9 +39,11 @@ use std::sync::Arc;
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 
-use crate::storage::{DiskFile, OpenFile, ReadBuffer, Stamp, Storage, Tree, next_file_number};
+use crate::storage::{
+    DiskFile, FolderTree, OpenFile, ReadBuffer, Stamp, Storage, next_file_number,
+};
 use cipher::{Cipher, Deciphered};
-use header::{HEADER_BYTES, Header, Record};
+use header::{ArchiveHeader, HEADER_BYTES, MemberRecord};
 use name::UsedPaths;
 use tree::MemberFile;
 
@@ -82,10 +84,10 @@ pub struct Archive {
     /// The stamp of the file when it was opened.
     stamp: Stamp,
     is_enciphered: bool,
-    members: Vec<Member>,
+    members: Vec<ArchiveMember>,
     by_path: HashMap<String, usize>,
-    left_out: Vec<Fault>,
-    faults: Vec<Fault>,
+    left_out: Vec<ArchiveDefect>,
+    faults: Vec<ArchiveDefect>,
     blocks: BlockCache,
 }
 
@@ -138,11 +140,11 @@ const OTHERS: [(&[u8], &str); 7] = [
 /// Recognizes an archive that is not enciphered by its first bytes. Returns its
 /// header, the reason why it is no archive of `ChessBase`, or `None` if the
 /// bytes are unknown.
-fn plain_kind(first: &[u8]) -> Option<Result<Header, &'static str>> {
+fn plain_kind(first: &[u8]) -> Option<Result<ArchiveHeader, &'static str>> {
     if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| first.starts_with(magic)) {
         return Some(Err(what));
     }
-    Header::decode(*first.first_chunk()?).map(Ok)
+    ArchiveHeader::decode(*first.first_chunk()?).map(Ok)
 }
 
 fn first_bytes(file: &dyn Storage) -> io::Result<Vec<u8>> {
@@ -189,26 +191,26 @@ impl Archive {
         Ok(Arc::new(archive))
     }
 
-    fn records(&self, header: Header) -> io::Result<Vec<Record>> {
+    fn records(&self, header: ArchiveHeader) -> io::Result<Vec<MemberRecord>> {
         let len = usize::try_from(header.table_end()).unwrap_or(usize::MAX) - HEADER_BYTES;
         let mut buffer = ReadBuffer::default();
         let table = self.plain.read(HEADER_BYTES as u64, len, &mut buffer)?;
         let records = table.chunks_exact(usize::from(header.record_bytes));
-        Ok(records.map(Record::decode).collect())
+        Ok(records.map(MemberRecord::decode).collect())
     }
 
     /// Adds the members with a valid name and valid numbers, and a fault for
     /// each other one.
     fn add_members(
         &mut self,
-        header: Header,
-        records: &[Record],
+        header: ArchiveHeader,
+        records: &[MemberRecord],
         page: &'static Encoding,
     ) -> io::Result<()> {
         let file_len = self.plain.len()?;
         if self.is_enciphered && self.file.len()? > file_len {
             let what = "has no whole number of enciphered units: it was cut short".to_owned();
-            self.faults.push(Fault::new(file_len, what));
+            self.faults.push(ArchiveDefect::new(file_len, what));
         }
         let limits = stream_limits(header, records, file_len);
         let mut taken = UsedPaths::default();
@@ -216,7 +218,7 @@ impl Archive {
             let place = HEADER_BYTES as u64 + at as u64 * u64::from(header.record_bytes);
             let named = path_of(record, page, &mut taken);
             let member = named.and_then(|path| match limit {
-                Ok(limit) => Member::new(path, record, limit, file_len),
+                Ok(limit) => ArchiveMember::new(path, record, limit, file_len),
                 Err(what) => Err(format!("{path} {what}")),
             });
             match member {
@@ -228,7 +230,7 @@ impl Archive {
                 }
                 Err(why) => {
                     let what = format!("member {} {why}; it is left out", at + 1);
-                    self.left_out.push(Fault::new(place, what));
+                    self.left_out.push(ArchiveDefect::new(place, what));
                 }
             }
         }
@@ -237,7 +239,7 @@ impl Archive {
     }
 
     /// Adds a fault for each range of bytes that belongs to no member.
-    fn note_gaps(&mut self, header: Header, records: &[Record], file_len: u64) {
+    fn note_gaps(&mut self, header: ArchiveHeader, records: &[MemberRecord], file_len: u64) {
         let mut streams: Vec<(u64, u64)> = (records.iter())
             .map(|record| (record.offset, record.offset.saturating_add(record.packed)))
             .filter(|(offset, end)| end > offset && (header.table_end()..file_len).contains(offset))
@@ -247,13 +249,13 @@ impl Archive {
         for (offset, stream_end) in streams {
             if offset > end {
                 let what = format!("{} bytes here belong to no member", offset - end);
-                self.faults.push(Fault::new(end, what));
+                self.faults.push(ArchiveDefect::new(end, what));
             }
             end = end.max(stream_end);
         }
         if file_len > end.saturating_add(PADDING) {
             let what = format!("{} bytes here belong to no member", file_len - end);
-            self.faults.push(Fault::new(end, what));
+            self.faults.push(ArchiveDefect::new(end, what));
         }
     }
 
@@ -268,18 +270,18 @@ impl Archive {
     }
 
     /// The readable members, in the order of the table.
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[ArchiveMember] {
         &self.members
     }
 
     /// Defects of the table: rejected members, streams that are cut off, bytes
     /// of no member.
-    pub fn faults(&self) -> impl Iterator<Item = &Fault> {
+    pub fn faults(&self) -> impl Iterator<Item = &ArchiveDefect> {
         self.left_out.iter().chain(&self.faults)
     }
 
     /// The root folder of the members.
-    pub fn root(self: &Arc<Archive>) -> Arc<dyn Tree> {
+    pub fn root(self: &Arc<Archive>) -> Arc<dyn FolderTree> {
         tree::root(self)
     }
 
@@ -289,7 +291,7 @@ impl Archive {
     }
 
     /// Returns the decoded block `number` of a member.
-    fn block(&self, member: &Member, number: u64) -> io::Result<Arc<Vec<u8>>> {
+    fn block(&self, member: &ArchiveMember, number: u64) -> io::Result<Arc<Vec<u8>>> {
         let plain = self.plain.as_ref();
         let (offset, head) = member.find(number, plain)?;
         let decode = || member.decode(number, (offset, head), plain);
@@ -305,7 +307,7 @@ impl Archive {
     pub fn examine(
         &self,
         progress: &mut dyn FnMut(u64) -> bool,
-        note: &mut dyn FnMut(Fault),
+        note: &mut dyn FnMut(ArchiveDefect),
     ) -> io::Result<()> {
         self.file.expect_sequential_reads(true);
         self.faults().cloned().for_each(&mut *note);
@@ -319,14 +321,14 @@ impl Archive {
                     Ok(_) => {}
                     // The end of the stream is reported once.
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                        note(Fault::new(
+                        note(ArchiveDefect::new(
                             member.offset(),
                             format!("{}: {error}", member.path()),
                         ));
                         break;
                     }
                     Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                        note(Fault::new(
+                        note(ArchiveDefect::new(
                             member.offset(),
                             format!("{}: {error}", member.path()),
                         ));
@@ -344,7 +346,7 @@ impl Archive {
 
 /// Returns the path of a member and adds it to `taken`.
 fn path_of(
-    record: &Record,
+    record: &MemberRecord,
     page: &'static Encoding,
     taken: &mut UsedPaths,
 ) -> Result<String, String> {
@@ -358,13 +360,17 @@ fn path_of(
 /// Returns for each member the offset where its stream must end: the begin of
 /// the next stream, or the end of the file. The reason, if the stream has no
 /// room.
-fn stream_limits(header: Header, records: &[Record], file_len: u64) -> Vec<Result<u64, String>> {
+fn stream_limits(
+    header: ArchiveHeader,
+    records: &[MemberRecord],
+    file_len: u64,
+) -> Vec<Result<u64, String>> {
     let mut starts: Vec<(u64, usize)> = (records.iter().enumerate())
         .filter(|(_, record)| record.packed > 0)
         .map(|(at, record)| (record.offset, at))
         .collect();
     starts.sort_unstable();
-    let limit_of = |(at, record): (usize, &Record)| {
+    let limit_of = |(at, record): (usize, &MemberRecord)| {
         if !record.is_consistent {
             return Err("has two sets of numbers that disagree".to_owned());
         }
@@ -394,7 +400,7 @@ fn open_plain(
     path: &Path,
     file: &Arc<DiskFile>,
     options: &Options,
-) -> Result<(Arc<dyn Storage>, Header, bool), Error> {
+) -> Result<(Arc<dyn Storage>, ArchiveHeader, bool), Error> {
     let io = |source| Error::Io {
         file: path.to_path_buf(),
         source,
@@ -449,10 +455,12 @@ fn open_plain(
 fn deciphered(
     file: &Arc<DiskFile>,
     cipher: Cipher,
-) -> io::Result<Option<(Arc<dyn Storage>, Header)>> {
+) -> io::Result<Option<(Arc<dyn Storage>, ArchiveHeader)>> {
     let plain = Deciphered::new(Arc::clone(file), cipher);
     let first = first_bytes(&plain)?;
-    let header = first.first_chunk().and_then(|first| Header::decode(*first));
+    let header = first
+        .first_chunk()
+        .and_then(|first| ArchiveHeader::decode(*first));
     let len = plain.len()?;
     let Some(header) = header.filter(|header| header.fault(len).is_none()) else {
         return Ok(None);
@@ -463,6 +471,6 @@ fn deciphered(
         usize::from(header.record_bytes),
         &mut record,
     )?;
-    let is_one = Record::decode(&record).offset == header.table_end();
+    let is_one = MemberRecord::decode(&record).offset == header.table_end();
     Ok(is_one.then(|| (Arc::new(plain) as Arc<dyn Storage>, header)))
 }

@@ -10,7 +10,7 @@ use encoding_rs::Encoding;
 
 use super::block::{self, BLOCK_BYTES};
 use super::cipher::{Cipher, UNIT};
-use super::header::{Header, RECORD_BYTES, Record};
+use super::header::{ArchiveHeader, MemberRecord, RECORD_BYTES};
 use super::name::{UsedPaths, name_of};
 use super::{Error, Options, Password};
 use crate::storage::{ReadBuffer, Storage, WorkFolder, folder_of, move_to_free};
@@ -20,7 +20,7 @@ const STRETCH: usize = 8;
 
 /// A file to be packed.
 #[derive(Debug)]
-pub struct Input<'a> {
+pub struct PackInput<'a> {
     /// Path in the archive, folders and name joined by `/`.
     pub path: String,
     /// Content.
@@ -41,7 +41,7 @@ pub struct Input<'a> {
 /// file, or `ensure` fails.
 pub fn pack(
     path: &Path,
-    inputs: &[Input<'_>],
+    inputs: &[PackInput<'_>],
     options: &Options,
     progress: &mut dyn FnMut(u64) -> bool,
     ensure: &dyn Fn() -> io::Result<()>,
@@ -70,13 +70,13 @@ pub fn pack(
 
 /// Writes the archive to `out`, which must be empty.
 fn write(
-    inputs: &[Input<'_>],
+    inputs: &[PackInput<'_>],
     options: &Options,
     out: &mut (impl Write + Seek),
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> io::Result<()> {
     let names = names(inputs, options.page)?;
-    let header = Header {
+    let header = ArchiveHeader {
         members: u16::try_from(inputs.len()).map_err(|_| refused("too many files"))?,
         record_bytes: RECORD_BYTES,
     };
@@ -86,7 +86,7 @@ fn write(
     for (input, name) in inputs.iter().zip(names) {
         let offset = streams.end;
         let size = pack_file(input.file, &mut streams, progress)?;
-        let record = Record {
+        let record = MemberRecord {
             name: Some(name),
             offset,
             packed: streams.end - offset,
@@ -103,9 +103,9 @@ fn refused(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what.into())
 }
 
-fn names(inputs: &[Input<'_>], page: &'static Encoding) -> io::Result<Vec<Vec<u8>>> {
+fn names(inputs: &[PackInput<'_>], page: &'static Encoding) -> io::Result<Vec<Vec<u8>>> {
     let mut taken = UsedPaths::default();
-    let name = |input: &Input<'_>| {
+    let name = |input: &PackInput<'_>| {
         let free = taken.take(&input.path);
         free.map_err(|what| refused(format!("{} {what}", input.path)))?;
         name_of(&input.path, page).map_err(refused)

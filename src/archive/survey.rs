@@ -10,7 +10,7 @@
 
 use std::thread;
 
-use super::block::{self, HEAD_BYTES, Head};
+use super::block::{self, BlockHead, HEAD_BYTES};
 use crate::storage::Storage;
 
 /// Number of threads. They wait for the disk, not for the processor.
@@ -34,7 +34,7 @@ pub(super) struct Range {
 
 /// Returns offset and head of each block of a range, as far as a walk over the
 /// heads gets, and the offset behind the last one.
-pub(super) fn blocks(range: Range, archive: &dyn Storage) -> (Vec<(u64, Head)>, u64) {
+pub(super) fn blocks(range: Range, archive: &dyn Storage) -> (Vec<(u64, BlockHead)>, u64) {
     let Range {
         start, end, most, ..
     } = range;
@@ -50,10 +50,10 @@ pub(super) fn blocks(range: Range, archive: &dyn Storage) -> (Vec<(u64, Head)>, 
         std::iter::once(start).chain(found).collect()
     });
     let ends = starts.iter().skip(1).copied().chain([until]);
-    let parts: Vec<(u64, Walk)> = thread::scope(|scope| {
+    let parts: Vec<(u64, BlockWalk)> = thread::scope(|scope| {
         let workers: Vec<_> = (starts.iter().copied().zip(ends))
             .map(|(start, until)| {
-                let walk = move || Walk::from(start, until, Range { end, ..range }, archive);
+                let walk = move || BlockWalk::from(start, until, Range { end, ..range }, archive);
                 (start, scope.spawn(walk))
             })
             .collect();
@@ -62,14 +62,14 @@ pub(super) fn blocks(range: Range, archive: &dyn Storage) -> (Vec<(u64, Head)>, 
             .filter_map(|(start, worker)| Some((start, worker.join().ok()?)))
             .collect()
     });
-    let mut all = Walk {
+    let mut all = BlockWalk {
         blocks: Vec::new(),
         next: start,
     };
     for (start, walk) in parts {
         if start > all.next {
             // What looked like a block before was none.
-            let missing = Walk::from(all.next, start, range, archive);
+            let missing = BlockWalk::from(all.next, start, range, archive);
             all.append(missing);
         }
         if start == all.next && all.blocks.len() < most {
@@ -77,21 +77,22 @@ pub(super) fn blocks(range: Range, archive: &dyn Storage) -> (Vec<(u64, Head)>, 
         }
     }
     all.blocks.truncate(most);
-    let behind = |(offset, head): &(u64, Head)| offset + HEAD_BYTES as u64 + u64::from(head.len);
+    let behind =
+        |(offset, head): &(u64, BlockHead)| offset + HEAD_BYTES as u64 + u64::from(head.len);
     let next = all.blocks.last().map_or(start, behind);
     (all.blocks, next)
 }
 
 /// Consecutive blocks.
-struct Walk {
-    blocks: Vec<(u64, Head)>,
+struct BlockWalk {
+    blocks: Vec<(u64, BlockHead)>,
     next: u64,
 }
 
-impl Walk {
+impl BlockWalk {
     /// Walks over the heads up to `until`, or as far as there are blocks.
-    fn from(start: u64, until: u64, range: Range, archive: &dyn Storage) -> Walk {
-        let mut walk = Walk {
+    fn from(start: u64, until: u64, range: Range, archive: &dyn Storage) -> BlockWalk {
+        let mut walk = BlockWalk {
             blocks: Vec::new(),
             next: start,
         };
@@ -105,7 +106,7 @@ impl Walk {
         walk
     }
 
-    fn append(&mut self, mut other: Walk) {
+    fn append(&mut self, mut other: BlockWalk) {
         self.blocks.append(&mut other.blocks);
         self.next = other.next;
     }
@@ -113,12 +114,12 @@ impl Walk {
 
 /// Reads the head at `offset`; `None` if the block does not end within the
 /// stream, or the medium fails.
-pub(super) fn head_at(offset: u64, end: u64, archive: &dyn Storage) -> Option<Head> {
+pub(super) fn head_at(offset: u64, end: u64, archive: &dyn Storage) -> Option<BlockHead> {
     let mut bytes = Vec::with_capacity(HEAD_BYTES);
     if end.saturating_sub(offset) >= HEAD_BYTES as u64 {
         archive.fill(offset, HEAD_BYTES, &mut bytes).ok()?;
     }
-    let head = Head::decode(*bytes.first_chunk()?);
+    let head = BlockHead::decode(*bytes.first_chunk()?);
     let limit = end.saturating_sub(offset + HEAD_BYTES as u64);
     Some(head).filter(|head| (1..=limit).contains(&u64::from(head.len)))
 }
@@ -130,7 +131,7 @@ fn find_block(guess: u64, end: u64, archive: &dyn Storage) -> Option<u64> {
     archive.fill(guess, len.min(WINDOW), &mut bytes).ok()?;
     let sums = block::Sums::of(&bytes);
     let behind = |at: usize| {
-        let head = Head::decode(*bytes.get(at..)?.first_chunk()?);
+        let head = BlockHead::decode(*bytes.get(at..)?.first_chunk()?);
         let start = at + HEAD_BYTES;
         let end = start + usize::from(head.len);
         let is_one =

@@ -8,27 +8,27 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::block::BLOCK_BYTES;
-use super::{Archive, Member};
+use super::{Archive, ArchiveMember};
 use crate::storage::{
-    Directory, OpenFile, ReadBuffer, Stamp, Storage, Tree, WritableFile, next_file_number,
+    Directory, FolderTree, OpenFile, ReadBuffer, Stamp, Storage, WritableFile, next_file_number,
 };
 
 /// A folder in an archive, or its root.
-struct Folder {
+struct ArchiveFolder {
     archive: Arc<Archive>,
     /// Prefix of the paths of its files: empty, or with `/` at the end.
     prefix: String,
 }
 
-impl fmt::Debug for Folder {
+impl fmt::Debug for ArchiveFolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = self.archive.path().join(&self.prefix);
         f.debug_tuple("Folder").field(&place).finish()
     }
 }
 
-pub(super) fn root(archive: &Arc<Archive>) -> Arc<dyn Tree> {
-    Arc::new(Folder {
+pub(super) fn root(archive: &Arc<Archive>) -> Arc<dyn FolderTree> {
+    Arc::new(ArchiveFolder {
         archive: Arc::clone(archive),
         prefix: String::new(),
     })
@@ -39,7 +39,7 @@ fn read_only() -> io::Error {
     io::Error::new(io::ErrorKind::ReadOnlyFilesystem, what)
 }
 
-impl Folder {
+impl ArchiveFolder {
     fn number_of(&self, name: &OsStr) -> Option<usize> {
         let name = name.to_str().filter(|name| !name.contains('/'))?;
         let path = format!("{}{name}", self.prefix);
@@ -53,7 +53,7 @@ impl Folder {
     }
 }
 
-impl Directory for Folder {
+impl Directory for ArchiveFolder {
     fn open(&self, name: &OsStr) -> io::Result<Box<dyn OpenFile>> {
         let number = self.number_of(name);
         let file = number.and_then(|number| self.archive.open_member(number));
@@ -93,31 +93,31 @@ impl Directory for Folder {
     }
 }
 
-impl Tree for Folder {
+impl FolderTree for ArchiveFolder {
     fn names(&self) -> Vec<OsString> {
         let first = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
         let names: BTreeSet<String> = self.below().map(first).collect();
         names.into_iter().map(OsString::from).collect()
     }
 
-    fn folder(&self, name: &OsStr) -> Option<Arc<dyn Tree>> {
+    fn folder(&self, name: &OsStr) -> Option<Arc<dyn FolderTree>> {
         let name = name
             .to_str()
             .filter(|name| !name.is_empty() && !name.contains('/'))?;
         let start = format!("{name}/");
         let is_there = self.below().any(|path| path.starts_with(&start));
         is_there.then(|| {
-            let folder = Folder {
+            let folder = ArchiveFolder {
                 archive: Arc::clone(&self.archive),
                 prefix: format!("{}{start}", self.prefix),
             };
-            Arc::new(folder) as Arc<dyn Tree>
+            Arc::new(folder) as Arc<dyn FolderTree>
         })
     }
 }
 
 /// Stamp of a member. It changes when the stamp of the archive changes.
-fn stamp_of(archive: &Archive, member: &Member) -> io::Result<Stamp> {
+fn stamp_of(archive: &Archive, member: &ArchiveMember) -> io::Result<Stamp> {
     let now = archive.file.stamp()?;
     let modified = member.modified().map_or(now.modified, seconds);
     Ok(Stamp {
@@ -157,7 +157,7 @@ impl MemberFile {
         }
     }
 
-    fn member(&self) -> io::Result<&Member> {
+    fn member(&self) -> io::Result<&ArchiveMember> {
         let member = self.archive.members.get(self.member);
         member.ok_or_else(|| io::ErrorKind::NotFound.into())
     }

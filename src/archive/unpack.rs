@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::block::BLOCK_BYTES;
-use super::{Archive, Error, Fault, Member};
+use super::{Archive, ArchiveDefect, ArchiveMember, Error};
 use crate::storage::{
     Directory, DiskDirectory, ReadBuffer, Storage, WorkFolder, folder_of, names_in, split_name,
 };
@@ -24,7 +24,7 @@ pub struct Unpacked {
     /// Number of files written.
     pub files: usize,
     /// The damaged members that were left out, with the reason.
-    pub left_out: Vec<Fault>,
+    pub left_out: Vec<ArchiveDefect>,
 }
 
 /// Unpacks all members to the folder `to`, which is made if it does not exist;
@@ -50,7 +50,7 @@ pub fn unpack(
         return Err(damaged(archive, &fault.what));
     }
     archive.file.expect_sequential_reads(true);
-    let target = Target::begin(to)?;
+    let target = UnpackFolder::begin(to)?;
     target.ensure_free(archive)?;
     let mut folders = HashMap::new();
     for (number, member) in archive.members.iter().enumerate() {
@@ -63,7 +63,7 @@ pub fn unpack(
                     return Err(damaged(archive, &what));
                 }
                 let faults = &mut unpacked.left_out;
-                faults.push(Fault::new(member.offset(), what));
+                faults.push(ArchiveDefect::new(member.offset(), what));
                 folder.remove(&name).map_err(|source| Error::Io {
                     file: to.join(member.path()),
                     source,
@@ -100,7 +100,7 @@ fn is_damage(error: &io::Error) -> bool {
 fn write(
     archive: &Arc<Archive>,
     number: usize,
-    member: &Member,
+    member: &ArchiveMember,
     folder: &DiskDirectory,
     name: &OsStr,
     progress: &mut dyn FnMut(u64) -> bool,
@@ -130,7 +130,7 @@ fn write(
 
 /// Destination of the members: a temporary folder, whose content is moved to
 /// its place at the end.
-struct Target {
+struct UnpackFolder {
     to: PathBuf,
     /// The folder that contains the destination, or is the destination.
     parent: DiskDirectory,
@@ -143,8 +143,8 @@ struct Target {
     inner: DiskDirectory,
 }
 
-impl Target {
-    fn begin(to: &Path) -> Result<Target, Error> {
+impl UnpackFolder {
+    fn begin(to: &Path) -> Result<UnpackFolder, Error> {
         let io = |source| Error::Io {
             file: to.to_path_buf(),
             source,
@@ -159,7 +159,7 @@ impl Target {
         let temporary = WorkFolder::begin_empty(parent, hidden);
         let temporary = temporary.map_err(|error| io(error.into()))?;
         let outer = DiskDirectory::open(temporary.path(), "").map_err(io)?;
-        Ok(Target {
+        Ok(UnpackFolder {
             to: to.to_path_buf(),
             parent: DiskDirectory::open(parent, "").map_err(io)?,
             name,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use encoding_rs::Encoding;
 
-use super::{Base, Family, open};
+use super::{AnyFamily, Base, open};
 use crate::archive::{self, Archive};
 use crate::cbh::Options;
 use crate::game::Defect;
@@ -46,7 +46,7 @@ pub fn open_archived(archive: &Arc<Archive>, options: &Options) -> Result<Box<dy
         offset: fault.offset,
         what: fault.what.clone(),
     });
-    let family = Family::inside(archive.path(), archive.root());
+    let family = AnyFamily::inside(archive.path(), archive.root());
     let opened = family.and_then(|family| family.open(options, defects.collect()));
     opened.map_err(|error| match archive.faults().next() {
         // The fault of the archive may be the cause.

@@ -19,8 +19,8 @@ use std::thread;
 use std::time::SystemTime;
 
 use crate::cbh::{
-    Appended, Body, ChangeError, CodePage, Decoded, Error, GameId, GuidingText, Importer, NewBase,
-    OpenBase, Options, Past, PreparedGame, PreparedText, RecordKind, SaveError,
+    Appended, Body, ChangeError, CodePage, CopiedMetadata, Decoded, Error, GameId, GuidingText,
+    Importer, NewBase, OpenBase, Options, PreparedGame, PreparedText, RecordKind, SaveError,
 };
 use crate::cbh2::{Database, Original};
 use crate::game::{Game, HIGHEST_ELO};
@@ -32,7 +32,7 @@ const STRETCH: u32 = 64;
 /// Number of prepared ranges per thread that can wait to be appended.
 const WAITING: usize = 2;
 
-/// The tags of facts for which 2CBH has a field, and CBH none, or a smaller one.
+/// PGN tags of values that have a field in 2CBH, but none, or a smaller one, in CBH.
 const TAGS: [&str; 6] = [
     "Round",
     "WhiteElo",
@@ -57,16 +57,16 @@ pub struct Converted {
 
 /// Why a conversion ends early.
 #[derive(Debug)]
-pub enum Stop {
+pub enum ConvertStop {
     /// A base cannot be read, or not be written.
     Base(ChangeError),
     /// It was to end.
     Interrupted,
 }
 
-impl<E: Into<ChangeError>> From<E> for Stop {
-    fn from(error: E) -> Stop {
-        Stop::Base(error.into())
+impl<E: Into<ChangeError>> From<E> for ConvertStop {
+    fn from(error: E) -> ConvertStop {
+        ConvertStop::Base(error.into())
     }
 }
 
@@ -78,7 +78,7 @@ pub struct Conversion<'a> {
     /// Called with the number of records done since the last call.
     pub progress: &'a dyn Fn(u64),
     /// Whether it is to end.
-    pub is_over: &'a AtomicBool,
+    pub is_interrupted: &'a AtomicBool,
 }
 
 impl std::fmt::Debug for Conversion<'_> {
@@ -93,8 +93,8 @@ impl Conversion<'_> {
     ///
     /// # Errors
     ///
-    /// [`Stop`]; then `new_base` is not to be finished.
-    pub fn run(&self, from: &Database, new_base: &NewBase) -> Result<Converted, Stop> {
+    /// [`ConvertStop`]; then `new_base` is not to be finished.
+    pub fn run(&self, from: &Database, new_base: &NewBase) -> Result<Converted, ConvertStop> {
         new_base.make_empty(SystemTime::now())?;
         let left_out = files::copy_companions(from.family(), new_base)?;
         let base = OpenBase::to_change(&new_base.path(), &Options::default(), "cbfs convert")?;
@@ -114,8 +114,8 @@ impl Conversion<'_> {
         from: &Database,
         base: &OpenBase,
         new_base: &NewBase,
-    ) -> Result<Converted, Stop> {
-        let reader = Reader {
+    ) -> Result<Converted, ConvertStop> {
+        let reader = ConvertReader {
             from,
             page: base.database.code_page(),
             drops_foreign_tags: self.drops_foreign_tags,
@@ -144,8 +144,8 @@ impl Conversion<'_> {
             for (stretch, receiver) in (0..stretches).zip(receivers.iter().cycle()) {
                 let records = receiver.recv().map_err(|_| ended_early(from))??;
                 for record in records {
-                    if self.is_over.load(Relaxed) {
-                        return Err(Stop::Interrupted);
+                    if self.is_interrupted.load(Relaxed) {
+                        return Err(ConvertStop::Interrupted);
                     }
                     copy.append(record)?;
                 }
@@ -170,12 +170,12 @@ type Prepared = Result<Vec<PreparedRecord>, Error>;
 /// A record of the source, ready to be appended.
 struct PreparedRecord {
     id: GameId,
-    content: Content,
+    content: ConvertedContent,
     /// What of it is lost, with an example.
     losses: Vec<(Loss, String)>,
 }
 
-enum Content {
+enum ConvertedContent {
     Game(Box<PreparedGame>),
     Text(Box<PreparedText>),
     /// Nothing that can be stored.
@@ -183,7 +183,7 @@ enum Content {
 }
 
 /// Reads and encodes records.
-struct Reader<'a> {
+struct ConvertReader<'a> {
     from: &'a Database,
     /// The code page of the new base.
     page: CodePage,
@@ -192,7 +192,7 @@ struct Reader<'a> {
     folders: Option<[String; 2]>,
 }
 
-impl Reader<'_> {
+impl ConvertReader<'_> {
     fn stretch(&self, stretch: u32) -> Prepared {
         let first = 1 + stretch * STRETCH;
         let ids = (first..=self.from.last_id()).take(STRETCH as usize);
@@ -212,7 +212,7 @@ impl Reader<'_> {
         let content = match self.from.original(id, buffer)? {
             None => {
                 losses.push((Loss::Record, String::new()));
-                Content::None
+                ConvertedContent::None
             }
             Some(Original { kind, past, lost }) => {
                 losses.extend(
@@ -235,10 +235,10 @@ impl Reader<'_> {
     fn game(
         &self,
         id: GameId,
-        past: Past,
+        past: CopiedMetadata,
         decoded: &mut Decoded,
         losses: &mut Vec<(Loss, String)>,
-    ) -> Result<Content, Error> {
+    ) -> Result<ConvertedContent, Error> {
         self.from.read_game(id, decoded)?;
         if let Some(defect) = decoded.defects.first() {
             losses.push((Loss::PartOfGame, defect.to_string()));
@@ -254,10 +254,10 @@ impl Reader<'_> {
         game.annotations.clear_stray();
         remarks::fit(&mut game, self.page, losses);
         match PreparedGame::new(game) {
-            Ok(game) => Ok(Content::Game(Box::new(game.with_past(past)))),
+            Ok(game) => Ok(ConvertedContent::Game(Box::new(game.with_past(past)))),
             Err(error) => {
                 losses.push((Loss::Game, error.to_string()));
-                Ok(Content::None)
+                Ok(ConvertedContent::None)
             }
         }
     }
@@ -280,9 +280,9 @@ impl Reader<'_> {
     fn text(
         &self,
         id: GameId,
-        past: Past,
+        past: CopiedMetadata,
         losses: &mut Vec<(Loss, String)>,
-    ) -> Result<Content, Error> {
+    ) -> Result<ConvertedContent, Error> {
         let mut text = GuidingText::default();
         self.from.read_text(id, &mut text)?;
         if let Some(defect) = text.defects.first() {
@@ -294,10 +294,10 @@ impl Reader<'_> {
             }
         }
         match PreparedText::new(text, past) {
-            Ok(text) => Ok(Content::Text(Box::new(text))),
+            Ok(text) => Ok(ConvertedContent::Text(Box::new(text))),
             Err(error) => {
                 losses.push((Loss::Text, error.to_string()));
-                Ok(Content::None)
+                Ok(ConvertedContent::None)
             }
         }
     }
@@ -324,7 +324,7 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    fn append(&mut self, record: PreparedRecord) -> Result<(), Stop> {
+    fn append(&mut self, record: PreparedRecord) -> Result<(), ConvertStop> {
         let PreparedRecord {
             id,
             content,
@@ -334,11 +334,11 @@ impl Copy<'_> {
         for (loss, example) in losses {
             done.losses.add(loss, id.0, &example);
         }
-        let is_text = matches!(content, Content::Text(_));
+        let is_text = matches!(content, ConvertedContent::Text(_));
         let appended = match content {
-            Content::Game(game) => self.importer.append(*game),
-            Content::Text(text) => self.importer.append_text(&text),
-            Content::None => return Ok(()),
+            ConvertedContent::Game(game) => self.importer.append(*game),
+            ConvertedContent::Text(text) => self.importer.append_text(&text),
+            ConvertedContent::None => return Ok(()),
         };
         match appended {
             Ok(appended) => {
@@ -359,7 +359,7 @@ impl Copy<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<Converted, Stop> {
+    fn finish(mut self) -> Result<Converted, ConvertStop> {
         let imported = self.importer.commit()?;
         for unfit in &imported.unfit {
             self.done

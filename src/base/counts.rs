@@ -8,7 +8,7 @@ const RECORDS: u32 = 4096;
 
 /// How many records there are of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct RecordCounts {
     /// Games that are not deleted.
     pub(crate) games: u64,
     /// Games that are.
@@ -17,10 +17,10 @@ pub(crate) struct Counts {
     pub(crate) texts: u64,
 }
 
-impl Counts {
+impl RecordCounts {
     /// Those of a base. Where the records end early, the count does too.
-    pub(crate) fn of(base: &dyn Base) -> Counts {
-        let mut counts = Counts::default();
+    pub(crate) fn of(base: &dyn Base) -> RecordCounts {
+        let mut counts = RecordCounts::default();
         let mut entries = Vec::with_capacity(RECORDS as usize);
         let mut first = 1;
         while first <= base.last_id() {
@@ -47,7 +47,7 @@ impl Counts {
     }
 
     /// The same after a save of games.
-    pub(crate) fn after(mut self, changes: &Changes) -> Counts {
+    pub(crate) fn after(mut self, changes: &Changes) -> RecordCounts {
         for game in &changes.games {
             if let Some(count) = self.count_of(game.before.as_ref()) {
                 *count = count.saturating_sub(1);

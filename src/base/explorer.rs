@@ -15,8 +15,8 @@ use super::{Base, FilesState, KeptIndex, Searched};
 use crate::cbh::Changes;
 use crate::game::{Position, PositionKey};
 use crate::search::{
-    self, Counter, Ended, Fault, Filter, GameSet, Index, Played, Query, Reached, ScanEvent, Source,
-    select,
+    self, Counter, Ended, Filter, GameSet, Played, PositionTable, Query, Reached, ScanEvent,
+    SearchedGames, SourceError, select,
 };
 
 /// Memory for answers.
@@ -46,9 +46,9 @@ pub(crate) struct Explorer {
     /// The files, when they were opened.
     opened: FilesState,
     /// Indexes of the main lines, and of main lines and variations.
-    indexes: [Mutex<Option<Arc<Index>>>; 2],
+    indexes: [Mutex<Option<Arc<PositionTable>>>; 2],
     /// Indexes of the previous state, and the games changed since.
-    before: [Option<(Arc<Index>, BTreeSet<u32>)>; 2],
+    before: [Option<(Arc<PositionTable>, BTreeSet<u32>)>; 2],
     answers: Mutex<Answers>,
     /// Held by a thread that reads all games; `making` by one that builds an
     /// index.
@@ -180,7 +180,7 @@ impl Explorer {
             && let Some(index) = self.index(base, query.in_variations)?
             && let Err(error) = filter.ask_index(&index, &source)
         {
-            self.leave(&index, &error);
+            self.discard(&index, &error);
         }
         let games = filter.and_then(|filter| Ok((select(&source, &filter)?, filter)));
         ensure_present(base.as_ref())?;
@@ -281,7 +281,7 @@ impl Explorer {
         &self,
         base: &Arc<dyn Base>,
         scope: &Scope,
-        ask: impl FnOnce(&Index, &dyn Source, Option<&GameSet>) -> io::Result<T>,
+        ask: impl FnOnce(&PositionTable, &dyn SearchedGames, Option<&GameSet>) -> io::Result<T>,
     ) -> Result<Option<T>, Unanswered> {
         // What all games amount to is kept ready.
         let selection = (!scope.is_empty()).then(|| self.selection(base, scope));
@@ -292,7 +292,7 @@ impl Explorer {
         let games = selection.as_deref().map(|selection| &selection.games);
         let asked = ask(&index, &Searched(base.as_ref()), games);
         ensure_present(base.as_ref())?;
-        Ok(asked.inspect_err(|error| self.leave(&index, error)).ok())
+        Ok(asked.inspect_err(|error| self.discard(&index, error)).ok())
     }
 
     fn has_index_file(&self, base: &dyn Base) -> bool {
@@ -300,10 +300,10 @@ impl Explorer {
     }
 
     /// Drops an index that is damaged.
-    fn leave(&self, index: &Index, error: &io::Error) {
+    fn discard(&self, index: &PositionTable, error: &io::Error) {
         log::warn!("the index of positions is damaged: {error}; it is built again");
         if let Some((segment, _)) = index.segment() {
-            self.kept.leave(segment);
+            self.kept.discard(segment);
         }
     }
 
@@ -348,7 +348,7 @@ impl Explorer {
         &self,
         base: &Arc<dyn Base>,
         in_variations: bool,
-    ) -> Result<Option<Arc<Index>>, Unanswered> {
+    ) -> Result<Option<Arc<PositionTable>>, Unanswered> {
         let place = usize::from(in_variations);
         self.kept.note_reader();
         let (Some(index), Some(before)) = (self.indexes.get(place), self.before.get(place)) else {
@@ -375,9 +375,9 @@ impl Explorer {
     fn make_index(
         &self,
         base: &Arc<dyn Base>,
-        before: Option<&(Arc<Index>, BTreeSet<u32>)>,
+        before: Option<&(Arc<PositionTable>, BTreeSet<u32>)>,
         in_variations: bool,
-    ) -> Result<Option<Index>, Fault> {
+    ) -> Result<Option<PositionTable>, SourceError> {
         let (kept, opened) = (&self.kept, self.opened);
         if let Some((index, games)) = before
             && !self.is_left(index)
@@ -392,20 +392,20 @@ impl Explorer {
 
 impl Explorer {
     /// Whether this index is of a file that is not used any more.
-    fn is_left(&self, index: &Index) -> bool {
+    fn is_left(&self, index: &PositionTable) -> bool {
         let segment = index.segment();
-        segment.is_some_and(|(segment, _)| self.kept.has_left(segment))
+        segment.is_some_and(|(segment, _)| self.kept.is_discarded(segment))
     }
 }
 
 /// Fails if a save happened since: reads may mix two states.
 fn ensure_present(base: &dyn Base) -> Result<(), Unanswered> {
-    if base.is_over() {
+    if base.is_superseded() {
         return Err(Unanswered::Outdated);
     }
     Ok(())
 }
 
-fn damaged(fault: &Fault) -> Unanswered {
+fn damaged(fault: &SourceError) -> Unanswered {
     Unanswered::Damaged(fault.to_string())
 }

@@ -7,18 +7,18 @@ use super::Base;
 use crate::cbh::{self, Error, Options};
 use crate::cbh2;
 use crate::game::Defect;
-use crate::storage::{Tree, split_name};
+use crate::storage::{FolderTree, split_name};
 
 /// The files of one base of either format.
 #[derive(Clone, Debug)]
-pub enum Family {
+pub enum AnyFamily {
     /// CBH.
     Older(Box<cbh::Family>),
     /// A base in the 2CBH format, which is read-only.
     Newer(Box<cbh2::Family>),
 }
 
-impl Family {
+impl AnyFamily {
     /// Returns whether `path` has the extension of a header file. Each base has
     /// exactly one.
     pub fn is_headers(path: &Path) -> bool {
@@ -32,11 +32,11 @@ impl Family {
     /// # Errors
     ///
     /// See [`cbh::Family::locate`], [`cbh2::Family::locate`].
-    pub fn locate(path: &Path) -> Result<Family, Error> {
+    pub fn locate(path: &Path) -> Result<AnyFamily, Error> {
         if cbh2::Family::owns(path) {
-            return Ok(Family::Newer(Box::new(cbh2::Family::locate(path)?)));
+            return Ok(AnyFamily::Newer(Box::new(cbh2::Family::locate(path)?)));
         }
-        Ok(Family::Older(Box::new(cbh::Family::locate(path)?)))
+        Ok(AnyFamily::Older(Box::new(cbh::Family::locate(path)?)))
     }
 
     /// Locates the only base in `tree`, the content of the archive at `path`.
@@ -45,9 +45,9 @@ impl Family {
     ///
     /// [`Error::Unsupported`] if there is none, or several; [`Error::Missing`]
     /// if a required file is absent.
-    pub fn inside(path: &Path, tree: Arc<dyn Tree>) -> Result<Family, Error> {
+    pub fn inside(path: &Path, tree: Arc<dyn FolderTree>) -> Result<AnyFamily, Error> {
         let mut names = tree.names();
-        names.retain(|name| Family::is_headers(Path::new(name)));
+        names.retain(|name| AnyFamily::is_headers(Path::new(name)));
         match &names[..] {
             [] => Err(Error::Unsupported {
                 file: path.to_path_buf(),
@@ -55,11 +55,11 @@ impl Family {
             }),
             [only] if cbh2::Family::owns(Path::new(only)) => {
                 let family = cbh2::Family::inside(path, only, tree)?;
-                Ok(Family::Newer(Box::new(family)))
+                Ok(AnyFamily::Newer(Box::new(family)))
             }
             [only] => {
                 let family = cbh::Family::inside(path, only, tree)?;
-                Ok(Family::Older(Box::new(family)))
+                Ok(AnyFamily::Older(Box::new(family)))
             }
             many => Err(Error::Unsupported {
                 file: path.to_path_buf(),
@@ -74,19 +74,19 @@ impl Family {
     /// Path of the header file.
     pub fn headers(&self) -> PathBuf {
         match self {
-            Family::Older(family) => family.default_path(cbh::FileKind::Headers),
-            Family::Newer(family) => family.default_path(cbh2::FileKind::Headers),
+            AnyFamily::Older(family) => family.default_path(cbh::FileKind::Headers),
+            AnyFamily::Newer(family) => family.default_path(cbh2::FileKind::Headers),
         }
     }
 
     /// Paths of the files that exist.
     pub fn files(&self) -> Vec<&Path> {
         match self {
-            Family::Older(family) => {
+            AnyFamily::Older(family) => {
                 let kinds = cbh::FileKind::ALL.into_iter();
                 kinds.filter_map(|kind| family.path(kind)).collect()
             }
-            Family::Newer(family) => {
+            AnyFamily::Newer(family) => {
                 let kinds = cbh2::FileKind::ALL.into_iter();
                 kinds.filter_map(|kind| family.path(kind)).collect()
             }
@@ -96,32 +96,32 @@ impl Family {
     /// The folder of the files.
     pub fn directory(&self) -> &Path {
         match self {
-            Family::Older(family) => family.directory(),
-            Family::Newer(family) => family.directory(),
+            AnyFamily::Older(family) => family.directory(),
+            AnyFamily::Newer(family) => family.directory(),
         }
     }
 
     /// Folders that may hold the pictures of texts.
     pub fn media_folders(&self) -> &[PathBuf] {
         match self {
-            Family::Older(family) => family.media_folders(),
-            Family::Newer(family) => family.media_folders(),
+            AnyFamily::Older(family) => family.media_folders(),
+            AnyFamily::Newer(family) => family.media_folders(),
         }
     }
 
     /// Path of the journal, which holds saves that are not in the files yet.
     pub fn journal(&self) -> Option<PathBuf> {
         match self {
-            Family::Older(family) => Some(family.directory().join(family.journal())),
-            Family::Newer(_) => None,
+            AnyFamily::Older(family) => Some(family.directory().join(family.journal())),
+            AnyFamily::Newer(_) => None,
         }
     }
 
     /// The reason why the base cannot be changed; `None` if it can.
     pub fn read_only_because(&self) -> Option<String> {
         match self {
-            Family::Older(family) => family.read_only_because(),
-            Family::Newer(_) => Some(format!(
+            AnyFamily::Older(family) => family.read_only_because(),
+            AnyFamily::Newer(_) => Some(format!(
                 "{}: a base in the 2CBH format is read-only",
                 self.headers().display()
             )),
@@ -135,11 +135,11 @@ impl Family {
     /// See [`open`](super::open).
     pub fn open(self, options: &Options, defects: Vec<Defect>) -> Result<Box<dyn Base>, Error> {
         Ok(match self {
-            Family::Older(family) => {
+            AnyFamily::Older(family) => {
                 let base = cbh::Database::open_family(*family, options)?;
                 Box::new(base.with_defects(defects))
             }
-            Family::Newer(family) => {
+            AnyFamily::Newer(family) => {
                 let base = cbh2::Database::open_family(*family, options)?;
                 Box::new(base.with_defects(defects))
             }

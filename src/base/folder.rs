@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Family;
+use super::AnyFamily;
 use crate::archive;
 use crate::book::{stands_for_book, stem_of};
 use crate::cbh2;
@@ -48,7 +48,7 @@ fn add_links(paths: &mut Vec<PathBuf>, mut links: Vec<PathBuf>) {
 
 /// Whether this is the file of headers of a base.
 fn is_headers(path: &Path) -> bool {
-    Family::is_headers(path) && is_shown(path)
+    AnyFamily::is_headers(path) && is_shown(path)
 }
 
 /// Whether this is an archive.

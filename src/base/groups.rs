@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{Base, Error};
-use crate::cbh::{Changes, Crossref, EntityId, EntityKind, EntityNames, GameId, Group};
+use crate::cbh::{Changes, Crossref, EntityId, EntityKind, EntityNames, GameGroup, GameId};
 use crate::names::FileNames;
 
 /// The entities of one kind, with their names.
@@ -77,10 +77,10 @@ impl Groups {
 
     /// The games of `group`, ascending. None if what they have in common is
     /// not there.
-    pub(crate) fn games(&self, base: &dyn Base, group: Group) -> Result<GamesOf, Error> {
+    pub(crate) fn games(&self, base: &dyn Base, group: GameGroup) -> Result<GamesOf, Error> {
         let is_there = match group {
-            Group::Entity(kind, id) => self.has_entity(base, kind, id),
-            Group::Eco(_) | Group::Year(_) => true,
+            GameGroup::Entity(kind, id) => self.has_entity(base, kind, id),
+            GameGroup::Eco(_) | GameGroup::Year(_) => true,
         };
         let crossref = if is_there {
             Some(base.crossref(group.grouping())?)
@@ -95,7 +95,7 @@ impl Groups {
 #[derive(Debug)]
 pub(crate) struct GamesOf {
     crossref: Option<Arc<Crossref>>,
-    group: Group,
+    group: GameGroup,
 }
 
 impl GamesOf {

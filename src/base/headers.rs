@@ -22,7 +22,7 @@ const PREFIX: &str = "user.cbh.";
 struct Column {
     name: &'static str,
     /// Appends what it says of a game.
-    append: fn(&Row<'_>, &mut Vec<u8>),
+    append: fn(&HeaderRow<'_>, &mut Vec<u8>),
 }
 
 /// The columns in their order. The first is the file's name already and no
@@ -55,7 +55,7 @@ const COLUMNS: [Column; 19] = [
     column("deleted", |row, out| number(row.summary.is_deleted, out)),
 ];
 
-const fn column(name: &'static str, append: fn(&Row<'_>, &mut Vec<u8>)) -> Column {
+const fn column(name: &'static str, append: fn(&HeaderRow<'_>, &mut Vec<u8>)) -> Column {
     Column { name, append }
 }
 
@@ -80,7 +80,7 @@ type Team<'n> = (&'n str, u32);
 
 /// One game: what its record says, and the names that it refers to.
 #[derive(Debug)]
-pub struct Row<'n> {
+pub struct HeaderRow<'n> {
     summary: &'n Summary,
     white: &'n str,
     black: &'n str,
@@ -92,7 +92,7 @@ pub struct Row<'n> {
     black_team: Team<'n>,
 }
 
-impl Row<'_> {
+impl HeaderRow<'_> {
     /// Appends the game's line.
     pub fn append(&self, out: &mut Vec<u8>) {
         for column in &COLUMNS {
@@ -167,7 +167,7 @@ fn team((title, number): Team<'_>, out: &mut Vec<u8>) {
 
 /// The names that records refer to.
 #[derive(Debug)]
-pub struct Names {
+pub struct HeaderNames {
     players: Arc<EntityNames>,
     tournaments: Arc<EntityNames>,
     annotators: Arc<EntityNames>,
@@ -175,14 +175,14 @@ pub struct Names {
     teams: Arc<EntityNames>,
 }
 
-impl Names {
+impl HeaderNames {
     /// The names of `base`, read once and kept there.
     ///
     /// # Errors
     ///
     /// [`Error::Io`].
-    pub fn of(base: &dyn Base) -> Result<Names, Error> {
-        Ok(Names {
+    pub fn of(base: &dyn Base) -> Result<HeaderNames, Error> {
+        Ok(HeaderNames {
             players: base.entity_names(EntityKind::Player)?,
             tournaments: base.entity_names(EntityKind::Tournament)?,
             annotators: base.entity_names(EntityKind::Annotator)?,
@@ -192,12 +192,12 @@ impl Names {
     }
 
     /// What can be told of this game. Who is not to be found has no name.
-    pub fn row<'n>(&'n self, summary: &'n Summary) -> Row<'n> {
+    pub fn row<'n>(&'n self, summary: &'n Summary) -> HeaderRow<'n> {
         let team = |id: Option<EntityId>| {
             let id = id?;
             Some((self.teams.get(id)?, self.teams.number(id)?))
         };
-        Row {
+        HeaderRow {
             white: self.players.get(summary.white).unwrap_or_default(),
             black: self.players.get(summary.black).unwrap_or_default(),
             event: self
@@ -246,8 +246,8 @@ mod tests {
         move_count: 0,
     };
 
-    fn unknown(summary: &Summary) -> Row<'_> {
-        Row {
+    fn unknown(summary: &Summary) -> HeaderRow<'_> {
+        HeaderRow {
             summary,
             white: "",
             black: "",
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    fn line(row: &Row<'_>) -> String {
+    fn line(row: &HeaderRow<'_>) -> String {
         let mut out = Vec::new();
         row.append(&mut out);
         String::from_utf8(out).unwrap()
@@ -285,7 +285,7 @@ mod tests {
             move_count: 47,
             ..SUMMARY
         };
-        let row = Row {
+        let row = HeaderRow {
             white: "Vachier-Lagrave, Maxime",
             black: "Svidler, Peter",
             event: "49th Biel GM",
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_name_is_one_field_whatever_is_in_it() {
-        let row = Row {
+        let row = HeaderRow {
             white: "a\tb\r\nc",
             event: "d\u{1}e\u{7f}é \"f\"",
             ..unknown(&SUMMARY)
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn an_attribute_is_a_field_that_says_something() {
-        let row = Row {
+        let row = HeaderRow {
             annotator: "Marin",
             ..unknown(&SUMMARY)
         };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::{Base, FilesState, IndexMaking, Searched, index_file, index_of};
-use crate::search::{self, Fault, Index, Segment};
+use crate::search::{self, PositionTable, Segment, SourceError};
 
 /// Positions of all games that are kept in memory, at most: 64 MiB, which some
 /// fifty thousand games have.
@@ -34,13 +34,13 @@ pub(crate) struct KeptIndex {
     caches: Option<PathBuf>,
     /// Positions that are kept in memory instead, at most.
     most_in_memory: usize,
-    state: Mutex<State>,
+    state: Mutex<KeptState>,
     making: IndexMaking,
 }
 
 /// What is known of the file.
 #[derive(Debug, Default)]
-struct State {
+struct KeptState {
     segment: Option<Arc<Segment>>,
     /// The file that was looked at last: its device, number and time.
     looked_at: Option<[i64; 4]>,
@@ -70,7 +70,7 @@ impl KeptIndex {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, KeptState> {
         self.state.lock()
     }
 
@@ -103,13 +103,13 @@ impl KeptIndex {
     ///
     /// # Errors
     ///
-    /// [`Fault`] if the headers of the base cannot be read.
+    /// [`SourceError`] if the headers of the base cannot be read.
     pub(crate) fn index(
         &self,
         base: &Arc<dyn Base>,
         opened: FilesState,
         in_variations: bool,
-    ) -> Result<Option<Index>, Fault> {
+    ) -> Result<Option<PositionTable>, SourceError> {
         if let (Some(segment), Some(path)) = (self.segment(base.as_ref()), self.path(base.as_ref()))
         {
             let index = index_of(base.as_ref(), opened, &segment, &path, in_variations)?;
@@ -117,11 +117,11 @@ impl KeptIndex {
                 self.renew_if_old(&index, base, opened);
                 return Ok(Some(index));
             }
-            self.leave(&segment);
+            self.discard(&segment);
         }
         if !self.is_large(base.as_ref())? {
             let most = self.most_in_memory;
-            let index = Index::build(&Searched(base.as_ref()), in_variations, most)?;
+            let index = PositionTable::build(&Searched(base.as_ref()), in_variations, most)?;
             if index.is_some() {
                 self.state().in_memory = true;
                 return Ok(index);
@@ -134,7 +134,12 @@ impl KeptIndex {
 
     /// Starts an update if the index is so outdated that it would soon be
     /// unusable.
-    pub(crate) fn renew_if_old(&self, index: &Index, base: &Arc<dyn Base>, opened: FilesState) {
+    pub(crate) fn renew_if_old(
+        &self,
+        index: &PositionTable,
+        base: &Arc<dyn Base>,
+        opened: FilesState,
+    ) {
         let changed = index.segment().map(|(_, changed)| changed.count() as usize);
         if changed.is_some_and(|changed| changed > MANY_CHANGED) {
             self.make(base, opened);
@@ -142,7 +147,7 @@ impl KeptIndex {
     }
 
     /// Whether a file is not used any more.
-    pub(crate) fn has_left(&self, segment: &Arc<Segment>) -> bool {
+    pub(crate) fn is_discarded(&self, segment: &Arc<Segment>) -> bool {
         let mut state = self.state();
         state.adopt(&self.making);
         !state
@@ -152,7 +157,7 @@ impl KeptIndex {
     }
 
     /// Stops using a file that is damaged or too old.
-    pub(crate) fn leave(&self, segment: &Arc<Segment>) {
+    pub(crate) fn discard(&self, segment: &Arc<Segment>) {
         let mut state = self.state();
         if state
             .segment
@@ -164,7 +169,7 @@ impl KeptIndex {
     }
 
     /// Whether there are too many positions for memory.
-    fn is_large(&self, base: &dyn Base) -> Result<bool, Fault> {
+    fn is_large(&self, base: &dyn Base) -> Result<bool, SourceError> {
         if self.state().is_large {
             return Ok(true);
         }
@@ -225,7 +230,7 @@ impl KeptIndex {
     }
 }
 
-impl State {
+impl KeptState {
     /// Uses from now on what was made.
     fn adopt(&mut self, making: &IndexMaking) {
         if let Some(made) = making.take() {

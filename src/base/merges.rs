@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use shakmaty::Color;
 
-use crate::cbh::{EntityId, EntityKind, GameId, Mention, SaveError, Saver};
+use crate::cbh::{EntityId, EntityKind, GameId, ReferenceSite, SaveError, Saver};
 use crate::storage::name_of_set_elsewhere;
 
 /// The first field of the first line.
@@ -77,8 +77,8 @@ impl Merged {
             numbers.insert(*from, number);
         }
         let mut mentions = Vec::new();
-        saver.mention_others(kind, ALL_GAMES, &mut |mention| {
-            let Mention { game, side, entity } = mention;
+        saver.replace_references(kind, ALL_GAMES, &mut |mention| {
+            let ReferenceSite { game, side, entity } = mention;
             mentions.extend(numbers.get(&entity).map(|pair| (game, side, *pair)));
             None
         })?;
@@ -187,12 +187,12 @@ impl Merged {
         games: Range<u32>,
         named: &[Option<EntityId>],
         other: &mut dyn FnMut(usize) -> Option<EntityId>,
-    ) -> Result<Vec<Mention>, SaveError> {
+    ) -> Result<Vec<ReferenceSite>, SaveError> {
         // They come in the order of the games, as they were noted.
         let before = |(game, ..): &(GameId, _, _)| game.0 < games.start;
         let first = self.mentions.partition_point(before);
         let mut rest = self.mentions.get(first..).unwrap_or_default();
-        saver.mention_others(self.kind, games, &mut |mention| {
+        saver.replace_references(self.kind, games, &mut |mention| {
             while let [(game, ..), others @ ..] = rest
                 && *game < mention.game
             {

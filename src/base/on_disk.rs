@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::{Base, Family, open_any, read_only_after, take};
+use super::{AnyFamily, Base, open_any, read_only_after, take};
 use crate::archive;
 use crate::cbh::{self, Database, Error, Options, SaveHistory};
 use crate::cbh2;
@@ -42,7 +42,7 @@ pub(crate) struct BaseOnDisk {
     pub(crate) writer: Option<Writer>,
     /// How it is read if it is an archive.
     pub(crate) archives: archive::Options,
-    known: Mutex<Known>,
+    known: Mutex<ListedBaseFiles>,
 }
 
 /// A base that was opened.
@@ -56,8 +56,8 @@ pub(crate) enum Opened {
 
 /// The files of the base, as the directory listed them last.
 #[derive(Debug, Default)]
-struct Known {
-    family: Option<Result<Family, String>>,
+struct ListedBaseFiles {
+    family: Option<Result<AnyFamily, String>>,
     directory: Relisting,
     /// The files to be changed, once they were opened.
     store: Option<Arc<Store>>,
@@ -74,7 +74,7 @@ struct Known {
     identities: String,
 }
 
-impl Known {
+impl ListedBaseFiles {
     /// Returns a line that changes whenever another program changes the files.
     fn state(&mut self, is_written: bool) -> String {
         let family = match &self.family {
@@ -107,7 +107,7 @@ impl Known {
     }
 }
 
-impl Known {
+impl ListedBaseFiles {
     /// Releases the files if another folder now has the path of theirs.
     fn leave_if_moved(&mut self, family: &cbh::Family) {
         let folder = folder_at(family.directory());
@@ -173,12 +173,12 @@ impl BaseOnDisk {
         if writer.is_none() && !cbh2::Family::owns(&self.path) {
             return Ok(Err("it was mounted so".to_owned()));
         }
-        let family = Family::locate(&self.path)?;
+        let family = AnyFamily::locate(&self.path)?;
         if let Some(why) = family.read_only_because() {
             log::info!("{why}; the base is mounted read-only");
             return Ok(Err(why));
         }
-        let (Family::Older(family), Some(writer)) = (&family, writer) else {
+        let (AnyFamily::Older(family), Some(writer)) = (&family, writer) else {
             return Ok(Err("it was mounted so".to_owned()));
         };
         let (store, is_new) = match self.store_of(family, writer)? {
@@ -249,7 +249,7 @@ impl BaseOnDisk {
         Ok(())
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, ListedBaseFiles> {
         self.known.lock()
     }
 
@@ -257,12 +257,12 @@ impl BaseOnDisk {
     ///
     /// # Errors
     ///
-    /// See [`Family::locate`].
+    /// See [`AnyFamily::locate`].
     pub(crate) fn headers(&self) -> Result<PathBuf, Error> {
         if self.is_archive() {
             return Ok(self.path.clone());
         }
-        Ok(Family::locate(&self.path)?.headers())
+        Ok(AnyFamily::locate(&self.path)?.headers())
     }
 
     /// Returns a line that changes whenever another program changes the base.
@@ -277,7 +277,7 @@ impl BaseOnDisk {
         };
         let is_due = known.directory.is_due(folder_of(&self.path));
         if known.target.is_due(&target) || is_due || known.family.is_none() {
-            let located = Family::locate(&self.path).map_err(|error| error.to_string());
+            let located = AnyFamily::locate(&self.path).map_err(|error| error.to_string());
             known.family = Some(located);
         }
         known.state(self.writer.is_some())
@@ -312,6 +312,6 @@ impl BaseOnDisk {
         if self.is_archive() {
             return !self.path.exists();
         }
-        Family::locate(&self.path).is_err()
+        AnyFamily::locate(&self.path).is_err()
     }
 }

@@ -16,7 +16,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Base, Searched};
 use crate::search::{
-    Fault, GameSet, Index, MOST_CHANGED, NewSegment, Phase, Segment, Source, masks_file,
+    GameSet, MOST_CHANGED, NewSegment, Phase, PositionTable, SearchedGames, Segment, SourceError,
+    masks_file,
 };
 use crate::storage::{marked, name_elsewhere};
 
@@ -102,7 +103,7 @@ pub enum IndexState {
     /// It cannot be used, and why.
     Unusable(String),
     /// It can be used.
-    Usable(Index),
+    Usable(PositionTable),
 }
 
 /// Opens the index of a base in `path`; `opened` is the state in which the files of
@@ -110,13 +111,13 @@ pub enum IndexState {
 ///
 /// # Errors
 ///
-/// [`Fault`] if the headers of the base cannot be read.
+/// [`SourceError`] if the headers of the base cannot be read.
 pub fn open_index(
     base: &dyn Base,
     opened: FilesState,
     path: &Path,
     in_variations: bool,
-) -> Result<IndexState, Fault> {
+) -> Result<IndexState, SourceError> {
     let segment = match Segment::open(path) {
         Ok(segment) => Arc::new(segment),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -140,14 +141,14 @@ pub fn open_index(
 ///
 /// # Errors
 ///
-/// [`Fault`] if the headers of the base cannot be read.
+/// [`SourceError`] if the headers of the base cannot be read.
 pub fn index_of(
     base: &dyn Base,
     opened: FilesState,
     segment: &Arc<Segment>,
     path: &Path,
     in_variations: bool,
-) -> Result<Option<Index>, Fault> {
+) -> Result<Option<PositionTable>, SourceError> {
     let source = Searched(base);
     let is_open = || opened.is_known() && opened == FilesState::of(base);
     let known = if !is_open() {
@@ -174,7 +175,7 @@ pub fn index_of(
         }
         changed
     };
-    Index::of_segment(segment, &source, &changed, in_variations)
+    PositionTable::of_segment(segment, &source, &changed, in_variations)
 }
 
 /// Makes a segment, from that in `path` if it can be used.
@@ -183,7 +184,7 @@ fn make_segment(
     path: &Path,
     folder: &Path,
     goes_on: &mut dyn FnMut(Phase) -> bool,
-) -> Result<Option<NewSegment>, Fault> {
+) -> Result<Option<NewSegment>, SourceError> {
     if let Ok(old) = Segment::open(path) {
         match NewSegment::make_from(&old, source, folder, goes_on) {
             Ok(made) => return Ok(made),
@@ -198,13 +199,13 @@ fn make_segment(
 ///
 /// # Errors
 ///
-/// [`Fault`] if the headers cannot be read, or the file not written.
+/// [`SourceError`] if the headers cannot be read, or the file not written.
 pub fn make_index(
     base: &dyn Base,
     opened: FilesState,
     path: &Path,
     goes_on: &mut dyn FnMut(Phase) -> bool,
-) -> Result<bool, Fault> {
+) -> Result<bool, SourceError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::DirBuilder::new()
         .recursive(true)

@@ -1,4 +1,4 @@
-//! The games that a book names, out of the files they lie in.
+//! Reads the games that a book references from the files that contain them.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use self::pgn_file::PgnFiles;
 use crate::book::{self, Book, GameReference, GameSource, ReferencedGame, SourceKind};
 use crate::cbh::{self, CodePage, Database, Decoded, GameId, Options};
-use crate::game::{Annotation, Game, PlayerName, PlyId, Text};
+use crate::game::{Annotation, AnnotationText, Game, PlayerName, PlyId};
 use crate::pgn;
 
 /// The longest text of one game.
@@ -39,7 +39,7 @@ pub struct GamesOptions {
 
 /// The games of a book.
 #[derive(Debug)]
-pub struct Games {
+pub struct BookGames {
     book: Arc<dyn Book>,
     /// Where the book lies.
     folder: PathBuf,
@@ -89,13 +89,13 @@ impl From<book::Error> for Error {
     }
 }
 
-impl Games {
+impl BookGames {
     /// The games that `book` names.
-    pub fn new(book: Arc<dyn Book>, options: GamesOptions) -> Games {
+    pub fn new(book: Arc<dyn Book>, options: GamesOptions) -> BookGames {
         let member = book.facts().members.first();
         let folder = member.and_then(|member| member.path.parent());
         let folder = folder.unwrap_or(Path::new("")).to_path_buf();
-        Games {
+        BookGames {
             book,
             folder,
             options,
@@ -129,7 +129,7 @@ impl Games {
     ///
     /// # Errors
     ///
-    /// As [`list`](Games::list); [`Error::NotFound`] if there is no such source.
+    /// As [`list`](BookGames::list); [`Error::NotFound`] if there is no such source.
     pub fn obstacle(&self, number: u16) -> Result<Option<String>, Error> {
         let sources = self.book.sources()?;
         let source = sources.get(usize::from(number)).ok_or(Error::NotFound)?;
@@ -152,7 +152,7 @@ impl Games {
     ///
     /// # Errors
     ///
-    /// As [`list`](Games::list).
+    /// As [`list`](BookGames::list).
     pub fn obstacles(&self) -> Result<Vec<String>, Error> {
         let sources = self.book.sources()?;
         let named = (0..=u16::MAX).zip(sources);
@@ -166,7 +166,7 @@ impl Games {
     ///
     /// # Errors
     ///
-    /// As [`list`](Games::list).
+    /// As [`list`](BookGames::list).
     pub fn table(&self) -> Result<String, Error> {
         let mut table = "source\tkind\tavailable\tgames\taddress\tfile\n".to_owned();
         for ListedSource {
@@ -299,9 +299,9 @@ fn from_the_web(url: &str, known: &ReferencedGame) -> Vec<u8> {
     game.headers.white_elo = known.white_elo;
     game.headers.black_elo = known.black_elo;
     game.headers.result = known.result;
-    let text = Text {
+    let text = AnnotationText {
         text: format!("{} {place}", one_line(url)),
-        ..Text::default()
+        ..AnnotationText::default()
     };
     game.annotations
         .add(PlyId::START, Annotation::TextAfter(text));

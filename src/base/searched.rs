@@ -6,7 +6,9 @@ use super::Base;
 use crate::cbh::{Decoded, EntityId, EntityKind, GameFacts, GameId, Summary};
 use crate::game::{Game, Glimpse, Moments};
 use crate::pgn;
-use crate::search::{Content, Fault, Header, Names, Reader, Source};
+use crate::search::{
+    GamesReader, NameField, SearchedContent, SearchedGames, SearchedHeader, SourceError,
+};
 
 /// A longer game gives its memory back before the next one is read.
 const MANY_PLIES: usize = 1 << 14;
@@ -15,7 +17,7 @@ const MANY_PLIES: usize = 1 << 14;
 #[derive(Clone, Copy, Debug)]
 pub struct Searched<'b>(pub &'b dyn Base);
 
-impl Source for Searched<'_> {
+impl SearchedGames for Searched<'_> {
     fn last(&self) -> u32 {
         self.0.last_id()
     }
@@ -24,34 +26,34 @@ impl Source for Searched<'_> {
         &self,
         numbers: Range<u32>,
         with_teams: bool,
-        take: &mut dyn FnMut(&Header),
-    ) -> Result<(), Fault> {
+        take: &mut dyn FnMut(&SearchedHeader),
+    ) -> Result<(), SourceError> {
         let told = |summary: &Summary| take(&header_of(summary));
         let mut told = told;
         Ok(self.0.for_each_summary(numbers, with_teams, &mut told)?)
     }
 
-    fn names(&self, names: Names, take: &mut dyn FnMut(u32, &str)) -> Result<(), Fault> {
+    fn names(&self, names: NameField, take: &mut dyn FnMut(u32, &str)) -> Result<(), SourceError> {
         let kind = match names {
-            Names::Players => EntityKind::Player,
-            Names::Events | Names::Sites => EntityKind::Tournament,
-            Names::Annotators => EntityKind::Annotator,
-            Names::Sources => EntityKind::Source,
-            Names::Teams => EntityKind::Team,
+            NameField::Players => EntityKind::Player,
+            NameField::Events | NameField::Sites => EntityKind::Tournament,
+            NameField::Annotators => EntityKind::Annotator,
+            NameField::Sources => EntityKind::Source,
+            NameField::Teams => EntityKind::Team,
         };
         let all = self.0.entity_names(kind)?;
         for (id, name) in all.iter() {
             match names {
-                Names::Events => take(id.0, all.title(id).unwrap_or_default()),
-                Names::Sites => take(id.0, all.place(id).unwrap_or_default()),
-                Names::Teams => take(id.0, &team(name, all.number(id).unwrap_or(0))),
+                NameField::Events => take(id.0, all.title(id).unwrap_or_default()),
+                NameField::Sites => take(id.0, all.place(id).unwrap_or_default()),
+                NameField::Teams => take(id.0, &team(name, all.number(id).unwrap_or(0))),
                 _ => take(id.0, name),
             }
         }
         Ok(())
     }
 
-    fn reader(&self) -> Box<dyn Reader + '_> {
+    fn reader(&self) -> Box<dyn GamesReader + '_> {
         Box::new(GameReader {
             base: self.0,
             decoded: Decoded::reading_ahead(),
@@ -81,14 +83,14 @@ impl GameReader<'_> {
     }
 }
 
-impl Reader for GameReader<'_> {
-    fn read(&mut self, number: u32) -> Result<&Game, Fault> {
+impl GamesReader for GameReader<'_> {
+    fn read(&mut self, number: u32) -> Result<&Game, SourceError> {
         self.shrink();
         self.base.read_game(GameId(number), &mut self.decoded)?;
         Ok(&self.decoded.game)
     }
 
-    fn read_moves(&mut self, number: u32) -> Result<&Game, Fault> {
+    fn read_moves(&mut self, number: u32) -> Result<&Game, SourceError> {
         self.shrink();
         let (base, decoded) = (self.base, &mut self.decoded);
         base.read_moves_only(GameId(number), decoded)?;
@@ -109,16 +111,16 @@ impl Reader for GameReader<'_> {
         self.decoded.mark
     }
 
-    fn mark_of(&mut self, number: u32) -> Result<u64, Fault> {
+    fn mark_of(&mut self, number: u32) -> Result<u64, SourceError> {
         let buffer = &mut self.decoded.buffer;
-        Ok(self.base.stored_mark(GameId(number), buffer)?)
+        Ok(self.base.stored_fingerprint(GameId(number), buffer)?)
     }
 }
 
 /// Returns the header of a game, as searches have it, from its summary.
-fn header_of(summary: &Summary) -> Header {
+fn header_of(summary: &Summary) -> SearchedHeader {
     let id = |team: Option<EntityId>| team.map(|team| team.0);
-    let mut header = Header {
+    let mut header = SearchedHeader {
         number: summary.id.0,
         is_deleted: summary.is_deleted,
         players: [summary.white.0, summary.black.0],
@@ -135,24 +137,26 @@ fn header_of(summary: &Summary) -> Header {
         moves: summary.move_count,
         // The field of `.cbh` ends there.
         has_more_moves: summary.move_count == u16::from(u8::MAX),
-        ..Header::default()
+        ..SearchedHeader::default()
     };
-    header.contents.say(Content::Medals, summary.medals != 0);
+    header
+        .contents
+        .say(SearchedContent::Medals, summary.medals != 0);
     let Some(flags) = summary.flags else {
         return header;
     };
     for (content, flag) in [
-        (Content::Variations, GameFacts::VARIATIONS),
-        (Content::Symbols, GameFacts::SYMBOLS),
-        (Content::Arrows, GameFacts::ARROWS),
-        (Content::Clocks, GameFacts::CLOCKS),
-        (Content::Training, GameFacts::TRAINING),
+        (SearchedContent::Variations, GameFacts::VARIATIONS),
+        (SearchedContent::Symbols, GameFacts::SYMBOLS),
+        (SearchedContent::Arrows, GameFacts::ARROWS),
+        (SearchedContent::Clocks, GameFacts::CLOCKS),
+        (SearchedContent::Training, GameFacts::TRAINING),
     ] {
         header.contents.say(content, flags & flag != 0);
     }
     // Texts may be without words, or foreign tags only.
     if flags & GameFacts::TEXTS == 0 {
-        header.contents.say(Content::Comments, false);
+        header.contents.say(SearchedContent::Comments, false);
     }
     header
 }

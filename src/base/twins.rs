@@ -284,7 +284,7 @@ fn begin_alike(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Vec<Keyed> {
     on_all_processors(games.chunks_mut(GAMES_AT_ONCE), |chunk, decoded| {
-        let mut line = Line::default();
+        let mut line = TwinLine::default();
         for game in &mut *chunk {
             if line.read(base, game.id, decoded) {
                 game.key = line.digest_of_beginning(game.key);
@@ -303,14 +303,14 @@ fn begin_alike(
 
 /// The start and the main line of a game.
 #[derive(Default)]
-struct Line {
+struct TwinLine {
     /// 0 for the usual start.
     start: u64,
     /// Each move as a number.
     moves: Vec<[u8; 2]>,
 }
 
-impl Line {
+impl TwinLine {
     /// Reads the line of a game; false if it cannot be read.
     fn read(&mut self, base: &dyn Base, id: u32, decoded: &mut Decoded) -> bool {
         let read = base.read_moves_only(GameId(id), decoded);
@@ -343,20 +343,20 @@ impl Line {
     }
 
     /// Whether this line begins another one, or is the same.
-    fn begins(&self, other: &Line) -> bool {
+    fn begins(&self, other: &TwinLine) -> bool {
         self.start == other.start && other.moves.starts_with(&self.moves)
     }
 }
 
 /// A game, to be compared with others.
-struct Candidate {
+struct TwinCandidate {
     summary: Summary,
     pair: [u32; 2],
     /// Which of the lines it has.
     line: usize,
 }
 
-impl Candidate {
+impl TwinCandidate {
     fn contents(&self) -> u32 {
         let flags = self.summary.flags.unwrap_or(CONTENTS);
         (flags & CONTENTS).count_ones()
@@ -364,18 +364,23 @@ impl Candidate {
 }
 
 /// Games that begin alike.
-struct Group {
-    games: Vec<Candidate>,
-    lines: Vec<Line>,
+struct LikeGames {
+    games: Vec<TwinCandidate>,
+    lines: Vec<TwinLine>,
 }
 
-impl Group {
+impl LikeGames {
     /// Reads the records of games, and of those with the same moves the moves of the
     /// first.
-    fn read(base: &dyn Base, players: &Players, games: &[Keyed], decoded: &mut Decoded) -> Group {
+    fn read(
+        base: &dyn Base,
+        players: &Players,
+        games: &[Keyed],
+        decoded: &mut Decoded,
+    ) -> LikeGames {
         let (mut group, mut lines) = (Vec::with_capacity(games.len()), Vec::new());
         for of_line in games.chunk_by(|one, other| one.line == other.line) {
-            let mut line = Line::default();
+            let mut line = TwinLine::default();
             let mut ids = of_line.iter().map(|game| game.id);
             if !ids.clone().any(|id| line.read(base, id, decoded)) {
                 continue;
@@ -384,7 +389,7 @@ impl Group {
             lines.push(line);
             ids.try_for_each(|id| {
                 base.for_each_summary(id..id + 1, false, &mut |summary| {
-                    group.push(Candidate {
+                    group.push(TwinCandidate {
                         pair: players.pair(summary),
                         summary: *summary,
                         line: number,
@@ -393,7 +398,7 @@ impl Group {
             })
             .unwrap_or_default();
         }
-        Group {
+        LikeGames {
             games: group,
             lines,
         }
@@ -401,8 +406,8 @@ impl Group {
 
     /// Games that say more come first.
     fn sort(&mut self) {
-        let Group { games, lines } = self;
-        let moves = |game: &Candidate| lines.get(game.line).map(|line| line.moves.len());
+        let LikeGames { games, lines } = self;
+        let moves = |game: &TwinCandidate| lines.get(game.line).map(|line| line.moves.len());
         games.sort_by_key(|game| {
             let (moves, contents) = (moves(game), game.contents());
             (Reverse(moves), Reverse(contents), game.summary.id)
@@ -410,7 +415,7 @@ impl Group {
     }
 
     /// In what a game is the same as another one that says more.
-    fn sameness(&self, game: &Candidate, other: &Candidate) -> Option<Sameness> {
+    fn sameness(&self, game: &TwinCandidate, other: &TwinCandidate) -> Option<Sameness> {
         let (one, two) = (&game.summary, &other.summary);
         let (line, other_line) = (self.lines.get(game.line)?, self.lines.get(other.line)?);
         let is_same = game.line == other.line;
@@ -456,7 +461,7 @@ fn compare(
     twins: &mut Vec<Twins>,
 ) {
     for part in games.chunks(MOST_COMPARED * MOST_COMPARED) {
-        let mut group = Group::read(base, players, part, decoded);
+        let mut group = LikeGames::read(base, players, part, decoded);
         group.sort();
         // Of each line, and of all, the last ones that stay.
         let mut of_lines = vec![Vec::new(); group.lines.len()];

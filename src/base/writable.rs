@@ -4,7 +4,7 @@ use std::io;
 
 use super::Error;
 use crate::cbh::{self, FileKind};
-use crate::storage::{self, Access, Store};
+use crate::storage::{self, Store, StoreAccess};
 
 /// So many moments another writer is waited for that is about to end.
 const MOST_WAITS: u32 = 500;
@@ -23,7 +23,7 @@ pub fn take(
 ) -> Result<Store, Error> {
     let mut waits = 0..MOST_WAITS;
     loop {
-        let taken = family.store(Access::ReadWrite, label);
+        let taken = family.store(StoreAccess::ReadWrite, label);
         let is_waiting = match &taken {
             Err(Error::Store {
                 source: storage::Error::InUse { label, .. },
@@ -46,8 +46,8 @@ pub fn read_only_after(family: &cbh::Family, error: &Error) -> Option<String> {
             source: storage::Error::Untrusted { .. },
             ..
         } => Some(format!(
-            "{error}; the base is shown without it, to read only: unmount, do one of these, and \
-             mount again"
+            "{error}; the base is mounted read-only, without the saves in that journal: unmount it, do \
+            one of these, and mount it again"
         )),
         Error::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded) => {
             Some(without_room(family, error))

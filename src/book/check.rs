@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 
 use super::unreachable::{FromStart, reached};
 use super::walk::Limits;
-use super::{Book, Entry, Error, Scanned};
+use super::{Book, BookEntry, Error, Scanned};
 use crate::game::Defect;
 
 /// Counts of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct BookCounts {
     /// Number of readable positions. Mirror images are stored as one.
     pub positions: u64,
     /// Number of boards that moves from the start reach, mirror images apart;
@@ -34,16 +34,16 @@ pub fn check(
     limits: Limits,
     progress: &dyn Fn(u64),
     defect: &mut dyn FnMut(Defect),
-) -> Result<Checked, Error> {
+) -> Result<BookCounts, Error> {
     for known in book.defects() {
         defect(known);
     }
     book.check(defect)?;
     let reached = reached(book, limits.positions)?;
-    let mut checked = Checked {
+    let mut checked = BookCounts {
         reached: reached.as_ref().map(FromStart::boards),
         unreachable: reached.as_ref().map(|_| 0),
-        ..Checked::default()
+        ..BookCounts::default()
     };
     let mut failed = Ok(());
     // The book's own check has reported unreadable records already.
@@ -89,7 +89,7 @@ fn check_moves(
     if !position.is_regular() {
         say("a position that the rules forbid".to_owned());
     }
-    let entry = Entry::new(&position, board, record.clone());
+    let entry = BookEntry::new(&position, board, record.clone());
     for refused in &entry.refused {
         say(refused.to_string());
     }

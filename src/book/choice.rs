@@ -3,7 +3,7 @@
 
 use shakmaty::Color;
 
-use super::{Book, BookMove, Entry, Error, Statistics};
+use super::{Book, BookEntry, BookMove, BookStatistics, Error};
 use crate::game::{Position, San, rating_difference};
 
 /// NAGs of moves that are not to be played: `?` and `??`.
@@ -20,7 +20,7 @@ pub struct Choice {
     pub after: Position,
     /// The entry of the position after it, without moves; `None` if the book
     /// has none.
-    pub child: Option<Entry>,
+    pub child: Option<BookEntry>,
     /// Its weight in a Polyglot book: how often a program plays it, relative to
     /// the other moves.
     pub weight: u16,
@@ -84,7 +84,7 @@ impl Choice {
         Some(opponents + rating_difference(score))
     }
 
-    fn statistics(&self) -> Option<&Statistics> {
+    fn statistics(&self) -> Option<&BookStatistics> {
         self.child.as_ref().map(|child| &child.statistics)
     }
 
@@ -99,7 +99,11 @@ impl Choice {
 /// # Errors
 ///
 /// As [`Book::find`].
-pub fn choices(book: &dyn Book, position: &Position, entry: &Entry) -> Result<Vec<Choice>, Error> {
+pub fn choices(
+    book: &dyn Book,
+    position: &Position,
+    entry: &BookEntry,
+) -> Result<Vec<Choice>, Error> {
     let mut choices = Vec::with_capacity(entry.moves.len());
     for &book_move in &entry.moves {
         let mut after = position.clone();
@@ -169,7 +173,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CanonicalBoard, Record};
+    use super::super::{CanonicalBoard, PositionRecord};
     use super::*;
 
     #[test]
@@ -193,13 +197,13 @@ mod tests {
         };
         let mut after = position.clone();
         let san = after.play(m).unwrap();
-        let statistics = Statistics {
+        let statistics = BookStatistics {
             games,
             white,
-            ..Statistics::default()
+            ..BookStatistics::default()
         };
         let board = CanonicalBoard::of(&after).unwrap();
-        let mut child = Entry::new(&after, &board, Record::default());
+        let mut child = BookEntry::new(&after, &board, PositionRecord::default());
         child.statistics = statistics;
         Choice {
             book_move: BookMove {

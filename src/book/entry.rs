@@ -5,7 +5,7 @@ use std::fmt;
 
 use shakmaty::{ByColor, Color, Move};
 
-use super::{CanonicalBoard, GameReference, RatingSum, Record, StoredMove};
+use super::{CanonicalBoard, GameReference, PositionRecord, RatingSum, StoredMove};
 use crate::game::Position;
 
 /// Flag of a move that the book recommends.
@@ -16,13 +16,13 @@ const RED: u8 = 0x40;
 
 /// The content of a book for one position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct BookEntry {
     /// The legal moves in the order of the book, each once.
     pub moves: Vec<BookMove>,
     /// Stored moves that are not legal.
     pub refused: Vec<RefusedMove>,
     /// The statistics of the position.
-    pub statistics: Statistics,
+    pub statistics: BookStatistics,
     /// Whether the book recommends the move that led here.
     pub flags: Flags,
     /// How much the program likes that move, −125 to 125, as stored. It is not
@@ -92,7 +92,7 @@ impl fmt::Display for RefusedMove {
 /// The statistics of a position. Games without a result may be missing in all
 /// fields but `games`, so the fields may not add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
+pub struct BookStatistics {
     /// Number of games with the position.
     pub games: u32,
     /// Number of games won by White.
@@ -111,7 +111,7 @@ pub struct Statistics {
 /// An average rating.
 pub type Rating = f64;
 
-impl Statistics {
+impl BookStatistics {
     /// White's share of the points, 0 to 1; `None` if unknown.
     pub fn white_score(&self) -> Option<f64> {
         if let Some(tenths) = self.score.filter(|_| self.games > 0) {
@@ -161,11 +161,15 @@ impl fmt::Display for Flags {
     }
 }
 
-impl Entry {
+impl BookEntry {
     /// Decodes `record` for `position`, whose normalized board is `board`.
-    pub fn new(position: &Position, board: &CanonicalBoard, mut record: Record) -> Entry {
+    pub fn new(
+        position: &Position,
+        board: &CanonicalBoard,
+        mut record: PositionRecord,
+    ) -> BookEntry {
         let stored = std::mem::take(&mut record.moves);
-        let mut entry = Entry::without_moves(position.turn(), record);
+        let mut entry = BookEntry::without_moves(position.turn(), record);
         entry.moves.reserve_exact(stored.len());
         for stored in stored {
             entry.add_move(position, board, stored);
@@ -173,9 +177,9 @@ impl Entry {
         entry
     }
 
-    /// As [`new`](Entry::new), but without the moves.
-    pub fn without_moves(turn: Color, record: Record) -> Entry {
-        Entry {
+    /// As [`new`](BookEntry::new), but without the moves.
+    pub fn without_moves(turn: Color, record: PositionRecord) -> BookEntry {
+        BookEntry {
             moves: Vec::new(),
             refused: Vec::new(),
             statistics: statistics(turn, &record),
@@ -220,7 +224,7 @@ impl Entry {
     }
 }
 
-fn statistics(turn: Color, record: &Record) -> Statistics {
+fn statistics(turn: Color, record: &PositionRecord) -> BookStatistics {
     let (ours, theirs) = (record.wins, record.losses);
     let score = record.score.map(|ours| {
         let all = u64::from(record.games) * 10;
@@ -228,7 +232,7 @@ fn statistics(turn: Color, record: &Record) -> Statistics {
         turn.fold_wb(ours, theirs)
     });
     let ratings = record.our_ratings.zip(record.their_ratings);
-    Statistics {
+    BookStatistics {
         games: record.games,
         white: turn.fold_wb(ours, theirs),
         draws: record.draws,

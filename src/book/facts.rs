@@ -4,30 +4,30 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use super::check::Checked;
+use super::check::BookCounts;
 
 /// The format of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum BookFormat {
     /// ChessBase: `.ctg` `.cto` `.ctb`.
     Ctg,
     /// Kvetka: `.kob` `.kin` `.ksf`.
     Kvetka,
 }
 
-impl Format {
+impl BookFormat {
     /// The name for display.
     pub fn name(self) -> &'static str {
         match self {
-            Format::Ctg => "ChessBase book (CTG)",
-            Format::Kvetka => "Kvetka book",
+            BookFormat::Ctg => "ChessBase book (CTG)",
+            BookFormat::Kvetka => "Kvetka book",
         }
     }
 }
 
 /// A file of the book.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct BookMember {
     /// Path of the file, also if it does not exist.
     pub path: PathBuf,
     /// Its content, for messages.
@@ -49,15 +49,15 @@ pub struct HeaderField {
 
 /// Facts about a book from its files and headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct BookFacts {
     /// The format.
-    pub format: Format,
+    pub format: BookFormat,
     /// The name that its files share.
     pub stem: String,
     /// The title, if the format has one and it is not empty.
     pub title: Option<String>,
     /// The files, including missing ones.
-    pub members: Vec<Member>,
+    pub members: Vec<BookMember>,
     /// Number of complete pages or blocks.
     pub pages: u64,
     /// Length of a page or block in bytes.
@@ -70,10 +70,10 @@ pub struct Facts {
     pub header: Vec<HeaderField>,
 }
 
-impl Facts {
+impl BookFacts {
     /// `book.json` of a book, shown up to `export_limit` positions, of which a check
     /// has found so much.
-    pub fn json(&self, checked: Option<Checked>, export_limit: u32) -> Value {
+    pub fn json(&self, checked: Option<BookCounts>, export_limit: u32) -> Value {
         let positions = checked.map(|checked| checked.positions);
         let reached = checked.and_then(|checked| checked.reached);
         let files = self.members.iter().map(|member| {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Book;
-use super::check::Checked;
+use super::check::BookCounts;
 use super::export::{ExportFormat, RENDER_VERSION};
 use crate::storage::{identities, name_elsewhere, write_whole};
 
@@ -24,18 +24,18 @@ const MOST_BYTES: u64 = 8 << 20;
 
 /// What is kept of a book.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct BookCache {
     /// The directory of the file; `None` if nothing is kept.
     directory: Option<PathBuf>,
     /// What decides on the texts of a book besides its files.
     settings: String,
     /// The file, and what the book was when it was read.
     file: Option<(PathBuf, String)>,
-    known: Mutex<Known>,
+    known: Mutex<KnownOfBook>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct KnownOfBook {
     /// Lengths of exports, by their names.
     lengths: Map<String, Value>,
     examined: Option<Examined>,
@@ -45,20 +45,20 @@ struct Known {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Examined {
     /// What was counted.
-    pub checked: Checked,
+    pub checked: BookCounts,
     /// The defects, a line each.
     pub defects: Vec<String>,
 }
 
-impl Kept {
+impl BookCache {
     /// What was left of this book in a file of `directory`, by the same `settings`:
     /// all that decides on its texts besides its files. Without a directory nothing
     /// is kept.
-    pub fn of(book: &dyn Book, directory: Option<&Path>, settings: String) -> Kept {
-        let mut kept = Kept {
+    pub fn of(book: &dyn Book, directory: Option<&Path>, settings: String) -> BookCache {
+        let mut kept = BookCache {
             directory: directory.map(Path::to_path_buf),
             settings,
-            ..Kept::default()
+            ..BookCache::default()
         };
         kept.file = kept.file_of(book);
         if let Some((path, identity)) = &kept.file {
@@ -94,14 +94,14 @@ impl Kept {
         self.save(book, &known);
     }
 
-    /// Keeps what an examination found, as [`keep_lengths`](Kept::keep_lengths).
+    /// Keeps what an examination found, as [`keep_lengths`](BookCache::keep_lengths).
     pub fn keep_examined(&self, book: &dyn Book, examined: Examined) {
         let mut known = self.known.lock();
         known.examined = Some(examined);
         self.save(book, &known);
     }
 
-    fn save(&self, book: &dyn Book, known: &Known) {
+    fn save(&self, book: &dyn Book, known: &KnownOfBook) {
         let Some((path, identity)) = &self.file else {
             return;
         };
@@ -152,7 +152,7 @@ fn head(identity: &str, body: &str) -> String {
 
 /// What the file has of the book that is this; `None` if it is of another, or
 /// damaged.
-fn load(path: &Path, identity: &str) -> io::Result<Option<Known>> {
+fn load(path: &Path, identity: &str) -> io::Result<Option<KnownOfBook>> {
     let mut text = String::new();
     File::open(path)?
         .take(MOST_BYTES)
@@ -165,11 +165,11 @@ fn load(path: &Path, identity: &str) -> io::Result<Option<Known>> {
     }
     Ok(serde_json::from_str(body)
         .ok()
-        .map(|value: Value| Known::from(&value)))
+        .map(|value: Value| KnownOfBook::from(&value)))
 }
 
 /// Writes the file, whole or not at all.
-fn save(known: &Known, path: &Path, identity: &str) -> io::Result<()> {
+fn save(known: &KnownOfBook, path: &Path, identity: &str) -> io::Result<()> {
     let body = known.json().to_string();
     write_whole(path, |file| {
         file.write_all(head(identity, &body).as_bytes())?;
@@ -177,10 +177,10 @@ fn save(known: &Known, path: &Path, identity: &str) -> io::Result<()> {
     })
 }
 
-impl Known {
+impl KnownOfBook {
     fn json(&self) -> Value {
         let examined = self.examined.as_ref().map(|examined| {
-            let Checked {
+            let BookCounts {
                 positions,
                 reached,
                 moves,
@@ -197,9 +197,9 @@ impl Known {
         json!({"lengths": self.lengths, "examined": examined})
     }
 
-    fn from(value: &Value) -> Known {
+    fn from(value: &Value) -> KnownOfBook {
         let lengths = value.get("lengths").and_then(Value::as_object);
-        Known {
+        KnownOfBook {
             lengths: lengths.cloned().unwrap_or_default(),
             examined: value.get("examined").and_then(Examined::from),
         }
@@ -212,7 +212,7 @@ impl Examined {
         let defects = value.get("defects")?.as_array()?.iter();
         let defects = defects.map(|line| line.as_str().map(str::to_owned));
         Some(Examined {
-            checked: Checked {
+            checked: BookCounts {
                 positions: number("positions")?,
                 reached: number("reached"),
                 moves: number("moves")?,
@@ -227,13 +227,13 @@ impl Examined {
 mod tests {
     use super::*;
 
-    fn known() -> Known {
+    fn known() -> KnownOfBook {
         let mut lengths = Map::new();
         lengths.insert("epd".to_owned(), 7_000_000_000_u64.into());
-        Known {
+        KnownOfBook {
             lengths,
             examined: Some(Examined {
-                checked: Checked {
+                checked: BookCounts {
                     positions: 7,
                     reached: None,
                     moves: 9,

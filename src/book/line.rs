@@ -7,16 +7,16 @@ use crate::game::{IllegalMove, Position, San, Start};
 
 /// A start position and legal moves from there.
 #[derive(Clone, Debug, Default)]
-pub struct Line {
+pub struct BookLine {
     start: Start,
     plies: Vec<(Move, San)>,
     position: Position,
 }
 
-impl Line {
+impl BookLine {
     /// A line without moves.
-    pub fn new(start: Start) -> Line {
-        Line {
+    pub fn new(start: Start) -> BookLine {
+        BookLine {
             position: start.position.clone(),
             plies: Vec::new(),
             start,
@@ -24,18 +24,18 @@ impl Line {
     }
 
     /// A line without moves from the start of a book.
-    pub fn from_start_of(book: &dyn Book) -> Line {
+    pub fn from_start_of(book: &dyn Book) -> BookLine {
         let start = book.start();
         if start.key() == Position::default().key() {
-            Line::default()
+            BookLine::default()
         } else {
-            Line::set_up(start)
+            BookLine::set_up(start)
         }
     }
 
     /// A line without moves from a set-up position.
-    pub fn set_up(position: Position) -> Line {
-        Line::new(Start {
+    pub fn set_up(position: Position) -> BookLine {
+        BookLine::new(Start {
             position,
             is_set_up: true,
             ..Start::default()

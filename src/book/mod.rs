@@ -11,7 +11,7 @@
 //! | `entry.rs` | the same for White and Black, with real moves |
 //! | `ctg/` | ChessBase's books, `.ctg` `.cto` `.ctb` |
 //! | `kvetka/` | Kvetka's books, `.kob` `.kin` `.ksf` |
-//! | `cache.rs`, `defects.rs` | cached pages and found defects of an open book
+//! | `cache.rs`, `defects.rs` | cached pages and found defects of an open book |
 //! |
 //! | `line.rs` | moves that lead to a position |
 //! | `choice.rs` | the moves of a position with their successors |
@@ -55,13 +55,15 @@ mod unreachable;
 
 pub use board::{CanonicalBoard, Castling, Squares};
 pub use board_code::{BitReader, Bits, push_squares, read_squares};
-pub use entry::{BookMove, Entry, Flags, Rating, Refusal, RefusedMove, Statistics, turned_nag};
+pub use entry::{
+    BookEntry, BookMove, BookStatistics, Flags, Rating, Refusal, RefusedMove, turned_nag,
+};
 pub use error::Error;
-pub use facts::{Facts, Format, HeaderField, Member};
+pub use facts::{BookFacts, BookFormat, BookMember, HeaderField};
 pub use files::{belongs_to_book, files_of, open, stands_for_book, stem_of};
 pub use games::{GameReference, GameSource, ReferencedGame, SourceKind};
-pub use line::{Line, board_fields};
-pub use record::{RatingSum, Record, RelativeMove, StoredMove};
+pub use line::{BookLine, board_fields};
+pub use record::{PositionRecord, RatingSum, RelativeMove, StoredMove};
 pub use unreachable::Unreachable;
 
 use std::fmt::Debug;
@@ -75,7 +77,7 @@ pub struct Scanned<'a> {
     /// The normalized board, with White to move.
     pub board: &'a CanonicalBoard,
     /// The stored record.
-    pub record: &'a Record,
+    pub record: &'a PositionRecord,
     /// Extension of the file that contains it.
     pub file: &'static str,
     /// Its offset in that file.
@@ -85,7 +87,7 @@ pub struct Scanned<'a> {
 /// An opening book, open for reading by any thread.
 pub trait Book: Debug + Send + Sync {
     /// The format, the files and the header fields of the book.
-    fn facts(&self) -> &Facts;
+    fn facts(&self) -> &BookFacts;
 
     /// The defects found so far, at opening and by look-ups. Their number is
     /// bounded; each is listed once.
@@ -100,7 +102,7 @@ pub trait Book: Debug + Send + Sync {
     ///
     /// [`Error::Io`]; [`Error::Unsupported`] for a book that is too large to be
     /// read without its directory.
-    fn find(&self, board: &CanonicalBoard) -> Result<Option<Record>, Error>;
+    fn find(&self, board: &CanonicalBoard) -> Result<Option<PositionRecord>, Error>;
 
     /// Calls `visit` with each record, in file order, until it breaks. Memory
     /// does not grow with the book. Defects go to `defect`; unreadable records
@@ -158,7 +160,10 @@ pub trait Book: Debug + Send + Sync {
     /// # Errors
     ///
     /// As [`find`](Book::find).
-    fn record(&self, position: &Position) -> Result<Option<(CanonicalBoard, Record)>, Error> {
+    fn record(
+        &self,
+        position: &Position,
+    ) -> Result<Option<(CanonicalBoard, PositionRecord)>, Error> {
         let Some(board) = CanonicalBoard::of(position) else {
             return Ok(None);
         };
@@ -192,9 +197,9 @@ pub trait Book: Debug + Send + Sync {
     /// assert_eq!(entry.moves.len(), 5);
     /// # Ok::<(), cbfs::book::Error>(())
     /// ```
-    fn look_up(&self, position: &Position) -> Result<Option<Entry>, Error> {
+    fn look_up(&self, position: &Position) -> Result<Option<BookEntry>, Error> {
         let found = self.record(position)?;
-        Ok(found.map(|(board, record)| Entry::new(position, &board, record)))
+        Ok(found.map(|(board, record)| BookEntry::new(position, &board, record)))
     }
 
     /// Returns the statistics of a position, as [`look_up`](Book::look_up)
@@ -203,8 +208,8 @@ pub trait Book: Debug + Send + Sync {
     /// # Errors
     ///
     /// As [`find`](Book::find).
-    fn without_moves(&self, position: &Position) -> Result<Option<Entry>, Error> {
+    fn without_moves(&self, position: &Position) -> Result<Option<BookEntry>, Error> {
         let found = self.record(position)?;
-        Ok(found.map(|(_, record)| Entry::without_moves(position.turn(), record)))
+        Ok(found.map(|(_, record)| BookEntry::without_moves(position.turn(), record)))
     }
 }

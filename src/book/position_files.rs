@@ -11,14 +11,16 @@ use super::export::{
 };
 use super::text::{MOVE_COLUMNS, move_line, uci, unmarked};
 use super::walk::Limits;
-use super::{Book, Entry, Error, GameReference, Line, RatingSum, Statistics, board_fields};
+use super::{
+    Book, BookEntry, BookLine, BookStatistics, Error, GameReference, RatingSum, board_fields,
+};
 use crate::game::Position;
 
 /// Number of plies that `book.pgn` continues after the position.
 pub const BOOK_PLIES: u32 = 12;
 
 /// `line.pgn`: the moves that lead to the position.
-pub fn line_pgn(book: &dyn Book, line: &Line) -> String {
+pub fn line_pgn(book: &dyn Book, line: &BookLine) -> String {
     let mut text = Vec::new();
     // Writing to memory does not fail.
     let _ = write_line(book, line, &mut text);
@@ -33,7 +35,7 @@ pub fn line_pgn(book: &dyn Book, line: &Line) -> String {
 /// As [`Book::find`]; errors of the writer.
 pub fn book_pgn(
     book: &dyn Book,
-    line: &Line,
+    line: &BookLine,
     positions: u32,
     out: &mut dyn Write,
 ) -> Result<Exported, ExportError> {
@@ -47,7 +49,7 @@ pub fn book_pgn(
 /// As [`Book::find`]; errors of the writer.
 pub fn openings_pgn(
     book: &dyn Book,
-    line: &Line,
+    line: &BookLine,
     positions: u32,
     out: &mut dyn Write,
 ) -> Result<Exported, ExportError> {
@@ -125,8 +127,8 @@ fn choice_json(choice: &Choice, mover: Color) -> Value {
 }
 
 /// An entry in JSON; "own" is `side`.
-fn entry_json(entry: &Entry, side: Color) -> Value {
-    let Statistics {
+fn entry_json(entry: &BookEntry, side: Color) -> Value {
+    let BookStatistics {
         games,
         white,
         draws,

@@ -7,7 +7,7 @@ use super::GameReference;
 /// The stored data of one position. "We" are the side to move, on the
 /// normalized board of [`CanonicalBoard`](super::CanonicalBoard).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct PositionRecord {
     /// The moves, in the order of the book.
     pub moves: Vec<StoredMove>,
     /// Number of games with the position, unfinished ones included if they are

@@ -1,7 +1,7 @@
 //! Formatting of statistics and moves.
 
 use super::choice::Choice;
-use super::{BookMove, Entry};
+use super::{BookEntry, BookMove};
 use crate::openings;
 
 /// Column names of the table of moves.
@@ -11,7 +11,8 @@ pub const MOVE_COLUMNS: &str = "san\tuci\tgames\twhite\tdraws\tblack\tscore\tavg
 /// are empty.
 pub(super) fn move_line(choice: &Choice) -> String {
     let child = choice.child.as_ref();
-    let number = |of: fn(&Entry) -> u32| child.map_or(String::new(), |child| of(child).to_string());
+    let number =
+        |of: fn(&BookEntry) -> u32| child.map_or(String::new(), |child| of(child).to_string());
     let score = child.and_then(|child| child.statistics.white_score());
     let opening = openings::of_position(&choice.after);
     let fields = [
@@ -64,7 +65,7 @@ fn annotation(choice: &Choice) -> String {
 }
 
 /// Formats the remarks on a position: NAG and comment.
-pub(super) fn remark(entry: &Entry) -> String {
+pub(super) fn remark(entry: &BookEntry) -> String {
     let nag = entry.nag().map(|nag| format!("${nag}"));
     let words = nag.into_iter().chain(entry.text.clone());
     field(&words.collect::<Vec<_>>().join(" "))

@@ -11,13 +11,13 @@ use crate::game::Position;
 
 /// A position that a line is to reach.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct Goal {
     position: Position,
 }
 
-impl Target {
-    pub(super) fn new(position: Position) -> Target {
-        Target { position }
+impl Goal {
+    pub(super) fn new(position: Position) -> Goal {
+        Goal { position }
     }
 
     pub(super) fn position(&self) -> &Position {
@@ -101,12 +101,12 @@ mod tests {
             ("4k3/8/8/8/8/8/8/4K2R w K -", true),
         ] {
             assert_eq!(
-                Target::new(position(fen)).may_follow(&start),
+                Goal::new(position(fen)).may_follow(&start),
                 expected,
                 "{fen}"
             );
         }
-        let target = Target::new(start);
+        let target = Goal::new(start);
         for fen in [
             // A move of a pawn, the right to castle, a piece that is gone.
             "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -",

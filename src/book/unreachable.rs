@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use super::walk::Key;
-use super::{Book, CanonicalBoard, Entry, Error};
+use super::walk::BoardKey;
+use super::{Book, BookEntry, CanonicalBoard, Error};
 use crate::game::Position;
 
 /// The positions, in the order of their names.
@@ -78,7 +78,7 @@ pub(super) struct FromStart {
     /// The keys of positions as they are stored: a board and its mirror images are
     /// one.
     stored: HashSet<u128>,
-    boards: HashSet<Key>,
+    boards: HashSet<BoardKey>,
 }
 
 impl FromStart {
@@ -102,14 +102,14 @@ pub(super) fn reached(book: &dyn Book, limit: u32) -> Result<Option<FromStart>, 
         let Some((board, record)) = book.record(&position)? else {
             continue;
         };
-        if !reached.boards.insert(Key::of_board(&board)) {
+        if !reached.boards.insert(BoardKey::of_board(&board)) {
             continue;
         }
         reached.stored.insert(board.key());
         if reached.boards.len() > limit as usize {
             return Ok(None);
         }
-        for known in Entry::new(&position, &board, record).moves {
+        for known in BookEntry::new(&position, &board, record).moves {
             let mut next = position.clone();
             if next.play(known.m).is_ok() {
                 open.push(next);

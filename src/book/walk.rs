@@ -12,8 +12,8 @@ use std::collections::{HashMap, VecDeque};
 use shakmaty::Move;
 
 use super::choice::{Choice, choices};
-use super::toward::Target;
-use super::{Book, CanonicalBoard, Entry, Error, Line};
+use super::toward::Goal;
+use super::{Book, BookEntry, BookLine, CanonicalBoard, Error};
 use crate::game::Position;
 
 /// Default maximum number of positions: at most 200 MB of memory.
@@ -40,17 +40,17 @@ impl Limits {
 
 /// The key of a real board, not normalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key(u128);
+pub(super) struct BoardKey(u128);
 
-impl Key {
-    fn of(position: &Position) -> Option<Key> {
-        CanonicalBoard::of(position).map(|board| Key::of_board(&board))
+impl BoardKey {
+    fn of(position: &Position) -> Option<BoardKey> {
+        CanonicalBoard::of(position).map(|board| BoardKey::of_board(&board))
     }
 
-    pub(super) fn of_board(board: &CanonicalBoard) -> Key {
+    pub(super) fn of_board(board: &CanonicalBoard) -> BoardKey {
         let turned = u128::from(board.is_black_to_move()) << 1 | u128::from(board.is_mirrored());
         // Two of the 128 bits record the normalization.
-        Key(board.key() << 2 | turned)
+        BoardKey(board.key() << 2 | turned)
     }
 }
 
@@ -69,7 +69,7 @@ struct Predecessor {
 /// The positions that a walk has reached.
 #[derive(Clone, Debug, Default)]
 pub struct Reached {
-    numbers: HashMap<Key, Number>,
+    numbers: HashMap<BoardKey, Number>,
     predecessors: Vec<Predecessor>,
 }
 
@@ -86,7 +86,7 @@ impl Reached {
 
     /// Returns the number of a position; `None` if it was not reached.
     pub fn number(&self, position: &Position) -> Option<Number> {
-        self.numbers.get(&Key::of(position)?).copied()
+        self.numbers.get(&BoardKey::of(position)?).copied()
     }
 
     /// Returns whether the first path to position `to` ends with move `m` in
@@ -135,7 +135,7 @@ impl Reached {
     /// Adds a position; `None` if it is known.
     fn add(&mut self, position: &Position, predecessor: Predecessor) -> Option<Number> {
         let number = Number::try_from(self.predecessors.len()).ok()?;
-        match self.numbers.entry(Key::of(position)?) {
+        match self.numbers.entry(BoardKey::of(position)?) {
             MapEntry::Occupied(_) => None,
             MapEntry::Vacant(place) => {
                 place.insert(number);
@@ -156,14 +156,14 @@ pub struct Visit {
     /// The position.
     pub position: Position,
     /// Its entry.
-    pub entry: Entry,
+    pub entry: BookEntry,
     /// Its moves, sorted by games.
     pub choices: Vec<Choice>,
 }
 
 /// A walk through a book.
 #[derive(Debug)]
-pub struct Walk<'b> {
+pub struct BookWalk<'b> {
     book: &'b dyn Book,
     limits: Limits,
     reached: Reached,
@@ -171,14 +171,18 @@ pub struct Walk<'b> {
     is_cut: bool,
 }
 
-impl<'b> Walk<'b> {
+impl<'b> BookWalk<'b> {
     /// Begins a walk at `start`. It visits nothing if that is not in the book.
     ///
     /// # Errors
     ///
     /// As [`Book::find`].
-    pub fn new(book: &'b dyn Book, start: &Position, limits: Limits) -> Result<Walk<'b>, Error> {
-        let mut walk = Walk {
+    pub fn new(
+        book: &'b dyn Book,
+        start: &Position,
+        limits: Limits,
+    ) -> Result<BookWalk<'b>, Error> {
+        let mut walk = BookWalk {
             book,
             limits,
             reached: Reached::default(),
@@ -243,7 +247,12 @@ impl<'b> Walk<'b> {
         Ok(None)
     }
 
-    fn visit(&mut self, number: Number, position: Position, entry: Entry) -> Result<Visit, Error> {
+    fn visit(
+        &mut self,
+        number: Number,
+        position: Position,
+        entry: BookEntry,
+    ) -> Result<Visit, Error> {
         let choices = choices(self.book, &position, &entry)?;
         let ply = self.reached.ply(number);
         for choice in choices.iter().filter(|choice| choice.child.is_some()) {
@@ -292,8 +301,12 @@ impl<'b> Walk<'b> {
 /// # Errors
 ///
 /// As [`Book::find`].
-pub fn shortest_line(book: &dyn Book, target: &Position, most: u32) -> Result<Option<Line>, Error> {
-    let target = Target::new(target.clone());
+pub fn shortest_line(
+    book: &dyn Book,
+    target: &Position,
+    most: u32,
+) -> Result<Option<BookLine>, Error> {
+    let target = Goal::new(target.clone());
     let mut reached = Reached::default();
     let mut waiting = VecDeque::new();
     let start = Predecessor {
@@ -326,7 +339,7 @@ pub fn shortest_line(book: &dyn Book, target: &Position, most: u32) -> Result<Op
 /// The moves of a position that may lead to the target, most games first.
 fn steps_toward(
     book: &dyn Book,
-    target: &Target,
+    target: &Goal,
     position: &Position,
 ) -> Result<Vec<(Position, Predecessor)>, Error> {
     let Some(entry) = book.look_up(position)? else {
@@ -343,8 +356,8 @@ fn steps_toward(
 }
 
 /// A line from the start of the book.
-fn line_of(book: &dyn Book, moves: &[Move]) -> Option<Line> {
-    let mut line = Line::from_start_of(book);
+fn line_of(book: &dyn Book, moves: &[Move]) -> Option<BookLine> {
+    let mut line = BookLine::from_start_of(book);
     for m in moves {
         line.play(*m).ok()?;
     }

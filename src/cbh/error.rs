@@ -79,7 +79,7 @@ impl fmt::Display for Error {
             ),
             Error::Unsupported { file, what } => write!(f, "{}: {what}", file.display()),
             Error::Store { base, source } => write!(f, "{}: {source}", base.display()),
-            Error::NotUsed(id) => write!(f, "no game has the number {}", id.0),
+            Error::NotUsed(id) => write!(f, "no game or text has the number {}", id.0),
         }
     }
 }

@@ -41,26 +41,26 @@ pub(crate) use annotations::{
     remark_fits,
 };
 pub(crate) use base::crossref::CrossrefBuilder;
-pub use base::crossref::{Crossref, Group, Grouping};
+pub use base::crossref::{Crossref, GameGroup, Grouping};
 pub(crate) use base::database::MOST_INI_BYTES;
-pub(crate) use base::database::find::{Candidate, Search};
+pub(crate) use base::database::find::{MentionCandidate, MentionSearch};
 pub(crate) use base::database::lists::CachedLists;
 pub use base::database::{
-    Changes, Database, Decoded, Effects, GameChange, Listed, Opener, Options, StoredGame,
+    Changes, Database, Decoded, Effects, GameChange, ListedRecord, Opener, Options, StoredGame,
 };
 pub use base::facts::GameFacts;
 pub use base::family::{Family, FileKind};
 pub(crate) use base::family::{SPARE_FOLDER, as_named, resolved};
 pub use base::new_base::{NewBase, Receipt};
 pub use base::opening::{ChangeError, OpenBase};
-pub use base::parts::{Part, Parts};
-pub use base::references::{Reference, References};
+pub use base::parts::{BaseFile, BaseFiles};
+pub use base::references::{ReferenceCount, References};
 pub use base::summary::Summary;
 pub use edit::history::SaveHistory;
 pub use edit::rewrite::{rewrite, write};
 pub use edit::save::{
-    Appended, Imported, Importer, Knowledge, Mention, Past, Plan, PreparedGame, PreparedText,
-    SaveError, Saver,
+    Appended, CopiedMetadata, Imported, Importer, Knowledge, Plan, PreparedGame, PreparedText,
+    ReferenceSite, SaveError, Saver,
 };
 pub use entities::{
     EditError, EncodedEntity, Entity, EntityEditor, EntityId, EntityKind, EntityNames,

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use super::entities::{Entities, language_of};
 use super::frame::{self, HEAD_BYTES, content_bytes, with_frame};
-use super::record::{FileHeader, Kind, RECORD_BYTES, Record};
+use super::record::{Cbh2Header, Cbh2Record, RECORD_BYTES, RecordType};
 use super::{Family, FileKind, annotations, moves, texts};
 use crate::bytes::Malformed;
 use crate::cbh::{
@@ -30,7 +30,7 @@ pub struct Database {
     page: CodePage,
     is_page_given: bool,
     modified: SystemTime,
-    header: FileHeader,
+    header: Cbh2Header,
     last_id: u32,
     headers: Box<dyn Storage>,
     moves: Box<dyn Storage>,
@@ -114,7 +114,7 @@ impl Database {
         decoded.mark = 0;
         let mut bytes = [0; RECORD_BYTES];
         let (kind, record) = self.record(id, &mut bytes, &mut decoded.buffer)?;
-        if kind == Kind::Text {
+        if kind == RecordType::Text {
             return Err(Error::NotUsed(id));
         }
         weigh(self.stored_bytes(&record, &mut decoded.buffer)?);
@@ -137,7 +137,7 @@ impl Database {
         decoded.mark = 0;
         let mut bytes = [0; RECORD_BYTES];
         let (kind, record) = self.record(id, &mut bytes, &mut decoded.buffer)?;
-        if kind == Kind::Text {
+        if kind == RecordType::Text {
             return Err(Error::NotUsed(id));
         }
         self.read_moves(record.moves(), decoded)?;
@@ -151,10 +151,10 @@ impl Database {
     /// # Errors
     ///
     /// [`Error::NotUsed`] if no game has the number; [`Error::Io`].
-    pub fn stored_mark(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error> {
+    pub fn stored_fingerprint(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error> {
         let mut bytes = [0; RECORD_BYTES];
         let (kind, record) = self.record(id, &mut bytes, buffer)?;
-        if kind == Kind::Text {
+        if kind == RecordType::Text {
             return Err(Error::NotUsed(id));
         }
         let mut mark = 0;
@@ -169,7 +169,7 @@ impl Database {
     /// The mark of a game, of that of its moves.
     fn mark_with_annotations(
         &self,
-        record: &Record<'_>,
+        record: &Cbh2Record<'_>,
         mut mark: u64,
         buffer: &mut ReadBuffer,
     ) -> Result<u64, Error> {
@@ -185,7 +185,7 @@ impl Database {
 
     /// Number of bytes that the moves and annotations of one game take in their
     /// files, as far as known.
-    fn stored_bytes(&self, record: &Record<'_>, buffer: &mut ReadBuffer) -> Result<u64, Error> {
+    fn stored_bytes(&self, record: &Cbh2Record<'_>, buffer: &mut ReadBuffer) -> Result<u64, Error> {
         let moves = content_bytes(self.moves.as_ref(), record.moves(), buffer);
         let remarks = match &self.annotations {
             None => Ok(0),
@@ -201,7 +201,7 @@ impl Database {
         id: GameId,
         copy: &'c mut [u8; RECORD_BYTES],
         buffer: &mut ReadBuffer,
-    ) -> Result<(Kind, Record<'c>), Error> {
+    ) -> Result<(RecordType, Cbh2Record<'c>), Error> {
         if id.0 == 0 || id.0 > self.last_id {
             return Err(Error::NotUsed(id));
         }
@@ -210,7 +210,7 @@ impl Database {
         if let Some(bytes) = bytes.first_chunk() {
             *copy = *bytes;
         }
-        let record = Record::new(id, copy);
+        let record = Cbh2Record::new(id, copy);
         Ok((record.kind().ok_or(Error::NotUsed(id))?, record))
     }
 
@@ -288,7 +288,7 @@ impl Database {
         let mut bytes = [0; RECORD_BYTES];
         let buffer = &mut ReadBuffer::default();
         let (kind, record) = self.record(id, &mut bytes, buffer)?;
-        if kind != Kind::Text {
+        if kind != RecordType::Text {
             return Err(Error::NotUsed(id));
         }
         self.read_text_entities(&record, buffer, text)?;
@@ -314,11 +314,11 @@ impl Database {
 
     fn read_text_entities(
         &self,
-        record: &Record<'_>,
+        record: &Cbh2Record<'_>,
         buffer: &mut ReadBuffer,
         text: &mut GuidingText,
     ) -> Result<(), Error> {
-        let of = record.references(Kind::Text);
+        let of = record.references(RecordType::Text);
         let mut lookup = self.lookup(buffer, &mut text.defects);
         lookup.tournament(of.tournament, &mut text.tournament)?;
         lookup.source(of.source, &mut text.source)?;

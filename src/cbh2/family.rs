@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::cbh::{Error, SPARE_FOLDER, as_named, resolved};
-use crate::storage::{LeftOut, Tree, folder_of, is_same_stem, join_name, names_in, split_name};
+use crate::storage::{
+    FolderTree, LeftOut, folder_of, is_same_stem, join_name, names_in, split_name,
+};
 
 /// A file of a base, by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +80,7 @@ pub struct Family {
     media_folders: Vec<PathBuf>,
     spare_folders: LeftOut,
     /// The archive that contains the files, if any.
-    inside: Option<Arc<dyn Tree>>,
+    inside: Option<Arc<dyn FolderTree>>,
 }
 
 impl Family {
@@ -119,7 +121,11 @@ impl Family {
     /// # Errors
     ///
     /// [`Error::Missing`] if a required file is absent.
-    pub fn inside(path: &Path, headers: &OsStr, tree: Arc<dyn Tree>) -> Result<Family, Error> {
+    pub fn inside(
+        path: &Path,
+        headers: &OsStr,
+        tree: Arc<dyn FolderTree>,
+    ) -> Result<Family, Error> {
         let mut family = Family::among(&path.join(headers), tree.names())?;
         family.inside = Some(tree);
         Ok(family)
@@ -211,7 +217,7 @@ impl Family {
     }
 
     /// The folder of the files, if it is not on disk.
-    pub fn tree(&self) -> Option<&Arc<dyn Tree>> {
+    pub fn tree(&self) -> Option<&Arc<dyn FolderTree>> {
         self.inside.as_ref()
     }
 

@@ -63,15 +63,15 @@ const READ_AHEAD: usize = 1024;
 
 /// The head of a frame.
 #[derive(Clone, Copy, Debug)]
-struct Head {
+struct FrameHead {
     content: usize,
     spare: u64,
     sum: [u8; 8],
     tag: u16,
 }
 
-impl Head {
-    fn decode(bytes: &[u8]) -> Result<Head, Malformed> {
+impl FrameHead {
+    fn decode(bytes: &[u8]) -> Result<FrameHead, Malformed> {
         let mut reader = ByteReader::new(bytes);
         if reader.array()? != MARK {
             return Err(Malformed::new(0, "no record begins here"));
@@ -82,7 +82,7 @@ impl Head {
             let what = format!("a record of {content} and {spare} bytes");
             return Err(Malformed::new(8, what));
         }
-        Ok(Head {
+        Ok(FrameHead {
             content: content as usize,
             spare: spare.into(),
             sum: reader.array()?,
@@ -127,7 +127,7 @@ pub(super) fn with_frame<T>(
         storage.ensure_kept(offset + 1)?;
         return Ok(Err(outside()));
     }
-    let head = match Head::decode(start) {
+    let head = match FrameHead::decode(start) {
         Ok(head) => head,
         Err(fault) => {
             if start.len() < HEAD_BYTES {
@@ -171,11 +171,11 @@ pub(super) fn content_bytes(
     buffer: &mut ReadBuffer,
 ) -> io::Result<u64> {
     let start = storage.read_up_to(offset.min(MOST_BYTES), READ_AHEAD, buffer)?;
-    Ok(Head::decode(start).map_or(0, |head| head.content as u64))
+    Ok(FrameHead::decode(start).map_or(0, |head| head.content as u64))
 }
 
 fn take_frame<T>(
-    head: Head,
+    head: FrameHead,
     content: &[u8],
     trailer: Option<[u8; 8]>,
     take: impl FnOnce(Frame<'_>, Vec<Malformed>) -> T,
@@ -220,7 +220,7 @@ fn check_sum(content: &[u8]) -> [u8; 8] {
 pub(super) fn sample(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = file.get(FILE_HEAD_BYTES..).unwrap_or_default();
     std::iter::from_fn(move || {
-        let head = Head::decode(rest).ok()?;
+        let head = FrameHead::decode(rest).ok()?;
         let content = rest.get(HEAD_BYTES..HEAD_BYTES + head.content)?;
         rest = rest
             .get(usize::try_from(head.len()).ok()?..)

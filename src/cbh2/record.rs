@@ -49,7 +49,7 @@ use std::time::SystemTime;
 
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::record::{Entry, GameId, RecordKind, eco_of, result_of};
-use crate::cbh::{EntityId, Past, Summary, date, extended};
+use crate::cbh::{CopiedMetadata, EntityId, Summary, date, extended};
 use crate::game::{Date, RatingType};
 
 /// Length of the header and of each record.
@@ -60,7 +60,7 @@ pub(super) const NONE: EntityId = EntityId(u32::MAX);
 
 /// The `.2cbh` header.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FileHeader {
+pub(super) struct Cbh2Header {
     /// A number that distinguishes versions besides the version.
     pub(super) used: u16,
     /// 5 or 3.
@@ -69,9 +69,9 @@ pub(super) struct FileHeader {
     pub(super) next_id: u32,
 }
 
-impl FileHeader {
+impl Cbh2Header {
     /// Reads the 192 bytes.
-    pub(super) fn decode(bytes: &[u8]) -> Result<FileHeader, Malformed> {
+    pub(super) fn decode(bytes: &[u8]) -> Result<Cbh2Header, Malformed> {
         let mut reader = ByteReader::new(bytes);
         reader.skip(8)?;
         let used = reader.u16_le()?;
@@ -83,7 +83,7 @@ impl FileHeader {
         reader.skip(1)?;
         let version = reader.u8()?;
         reader.skip(2)?;
-        Ok(FileHeader {
+        Ok(Cbh2Header {
             used,
             version,
             next_id: reader.u32_le()?,
@@ -98,25 +98,25 @@ impl FileHeader {
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RecordType {
     Game,
     Text,
     Analysis,
 }
 
-impl Kind {
+impl RecordType {
     /// The kind for display: an analysis is a game without players.
     pub(super) fn shown(self) -> RecordKind {
         match self {
-            Kind::Text => RecordKind::Text,
-            Kind::Game | Kind::Analysis => RecordKind::Game,
+            RecordType::Text => RecordKind::Text,
+            RecordType::Game | RecordType::Analysis => RecordKind::Game,
         }
     }
 }
 
 /// A record of any kind.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record<'a> {
+pub(super) struct Cbh2Record<'a> {
     pub(super) id: GameId,
     bytes: &'a [u8],
 }
@@ -135,10 +135,10 @@ pub(super) struct References {
     pub(super) tag: EntityId,
 }
 
-impl<'a> Record<'a> {
+impl<'a> Cbh2Record<'a> {
     /// The record of these 192 bytes.
-    pub(super) fn new(id: GameId, bytes: &'a [u8]) -> Record<'a> {
-        Record { id, bytes }
+    pub(super) fn new(id: GameId, bytes: &'a [u8]) -> Cbh2Record<'a> {
+        Cbh2Record { id, bytes }
     }
 
     fn field<const N: usize>(&self, offset: usize) -> [u8; N] {
@@ -170,11 +170,11 @@ impl<'a> Record<'a> {
     }
 
     /// Returns the kind; `None` if it is unknown.
-    pub(super) fn kind(&self) -> Option<Kind> {
+    pub(super) fn kind(&self) -> Option<RecordType> {
         match (self.byte(2), self.byte(0) & 2 != 0) {
-            (1, false) => Some(Kind::Game),
-            (1, true) => Some(Kind::Text),
-            (2, _) => Some(Kind::Analysis),
+            (1, false) => Some(RecordType::Game),
+            (1, true) => Some(RecordType::Text),
+            (2, _) => Some(RecordType::Analysis),
             _ => None,
         }
     }
@@ -200,11 +200,11 @@ impl<'a> Record<'a> {
     }
 
     /// Time of the last save, or else of the creation.
-    fn modified(&self, kind: Kind) -> Option<SystemTime> {
+    fn modified(&self, kind: RecordType) -> Option<SystemTime> {
         let (saved, created) = match kind {
-            Kind::Game => (self.place(160), self.place(152)),
-            Kind::Text => (0, self.place(48)),
-            Kind::Analysis => (0, 0),
+            RecordType::Game => (self.place(160), self.place(152)),
+            RecordType::Text => (0, self.place(48)),
+            RecordType::Analysis => (0, 0),
         };
         // The unit is 2^-22 s, or 2^-10 s in converted bases.
         let ticks = if created < 1 << 40 {
@@ -217,16 +217,16 @@ impl<'a> Record<'a> {
 
     /// Returns what a copy in the older format takes over besides the content,
     /// but for the tournament.
-    pub(super) fn past(&self, kind: Kind) -> Past {
+    pub(super) fn past(&self, kind: RecordType) -> CopiedMetadata {
         let (saved, created, saves) = match kind {
-            Kind::Game => {
+            RecordType::Game => {
                 let saves = u32::from_le_bytes(self.field(184));
                 (self.place(160), self.place(152), u64::from(saves))
             }
-            Kind::Text => (0, self.place(48), self.place(64)),
-            Kind::Analysis => (0, 0, 1),
+            RecordType::Text => (0, self.place(48), self.place(64)),
+            RecordType::Analysis => (0, 0, 1),
         };
-        Past {
+        CopiedMetadata {
             is_deleted: self.is_deleted(),
             // `.cbj` takes numbers from 2^48 on for those of the finer unit.
             created: if (1 << 40..1 << 48).contains(&created) {
@@ -236,7 +236,7 @@ impl<'a> Record<'a> {
             },
             saved,
             saves: u16::try_from(saves).unwrap_or(u16::MAX).max(1),
-            ..Past::default()
+            ..CopiedMetadata::default()
         }
     }
 
@@ -274,7 +274,7 @@ impl<'a> Record<'a> {
     }
 
     /// The referenced entities, [`NONE`] where the record has no field for one.
-    pub(super) fn references(&self, kind: Kind) -> References {
+    pub(super) fn references(&self, kind: RecordType) -> References {
         let none = References {
             white: NONE,
             black: NONE,
@@ -286,7 +286,7 @@ impl<'a> Record<'a> {
             tag: NONE,
         };
         match kind {
-            Kind::Game => References {
+            RecordType::Game => References {
                 white: self.entity(24),
                 black: self.entity(32),
                 tournament: self.entity(40),
@@ -296,14 +296,14 @@ impl<'a> Record<'a> {
                 black_team: self.entity(72),
                 tag: self.entity(80),
             },
-            Kind::Text => References {
+            RecordType::Text => References {
                 tournament: self.entity(16),
                 source: self.entity(24),
                 annotator: self.entity(32),
                 tag: self.entity(40),
                 ..none
             },
-            Kind::Analysis => References {
+            RecordType::Analysis => References {
                 tag: self.entity(24),
                 source: self.entity(32),
                 annotator: self.entity(40),
@@ -314,10 +314,10 @@ impl<'a> Record<'a> {
 
     /// Returns the summary of a game; `None` if it is none.
     pub(super) fn summary(&self) -> Option<Summary> {
-        let kind = self.kind().filter(|kind| *kind != Kind::Text)?;
+        let kind = self.kind().filter(|kind| *kind != RecordType::Text)?;
         let of = self.references(kind);
         let team = |id| Some(id).filter(|id| *id != NONE);
-        let is_game = kind == Kind::Game;
+        let is_game = kind == RecordType::Game;
         // An analysis has other fields there.
         let number = |number: u16| if is_game { number } else { 0 };
         let date = u32::from_le_bytes(self.field(188));
@@ -421,12 +421,12 @@ mod tests {
         let start = data_encoding::HEXLOWER
             .decode(b"00000000000000002200c0000003000029ae010000000000")
             .unwrap();
-        let header = FileHeader::decode(&start).unwrap();
+        let header = Cbh2Header::decode(&start).unwrap();
         assert_eq!((header.version, header.next_id), (3, 110_121));
         assert!(header.is_known());
         let mut other = start;
         other[10] = 46;
-        let fault = FileHeader::decode(&other).unwrap_err();
+        let fault = Cbh2Header::decode(&other).unwrap_err();
         assert!(fault.what.contains("not 192"));
     }
 
@@ -435,13 +435,13 @@ mod tests {
         let mut bytes = [0; RECORD_BYTES];
         let mut kind = |first, third| {
             (bytes[0], bytes[2], bytes[3]) = (first, third, first & 0x7f);
-            let record = Record::new(GameId(7), &bytes);
+            let record = Cbh2Record::new(GameId(7), &bytes);
             let entry = record.entry();
             (record.kind(), entry.map(|entry| entry.is_deleted))
         };
-        assert_eq!(kind(1, 1), (Some(Kind::Game), Some(false)));
-        assert_eq!(kind(0x83, 1), (Some(Kind::Text), Some(true)));
-        assert_eq!(kind(1, 2), (Some(Kind::Analysis), Some(false)));
+        assert_eq!(kind(1, 1), (Some(RecordType::Game), Some(false)));
+        assert_eq!(kind(0x83, 1), (Some(RecordType::Text), Some(true)));
+        assert_eq!(kind(1, 2), (Some(RecordType::Analysis), Some(false)));
         assert_eq!(kind(0, 0), (None, None));
         assert_eq!(kind(1, 3), (None, None));
     }

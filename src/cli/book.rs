@@ -8,13 +8,13 @@ use std::sync::Arc;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::check::{Found, NOT_CHECKED, Report};
+use super::check::{CheckReport, FoundDefect, NOT_CHECKED};
 use super::export::write_file;
 use super::{Failure, print, progress};
-use crate::book::check::{Checked, check as check_book};
+use crate::book::check::{BookCounts, check as check_book};
 use crate::book::export::{ExportError, ExportFormat, Exported};
 use crate::book::walk::Limits;
-use crate::book::{Book, Error, Member};
+use crate::book::{Book, BookMember, Error};
 use crate::escape::{self, push_line};
 use crate::game::Defect;
 
@@ -28,7 +28,7 @@ pub(super) fn info(book: &dyn Book, as_json: bool) -> Result<(), Failure> {
     print(text.as_bytes())
 }
 
-fn name_of(member: &Member) -> String {
+fn name_of(member: &BookMember) -> String {
     let name = member.path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
 }
@@ -110,7 +110,7 @@ fn json_of(book: &dyn Book) -> String {
 pub(super) fn check(
     opened: Result<Arc<dyn Book>, Error>,
     limit: u32,
-    report: &mut Report,
+    report: &mut CheckReport,
     quiet: bool,
 ) -> Result<(), Failure> {
     let book = match opened {
@@ -139,7 +139,7 @@ pub(super) fn check(
     Ok(())
 }
 
-fn tell(report: &mut Report, bar: &ProgressBar, book: &dyn Book, defect: &Defect) {
+fn tell(report: &mut CheckReport, bar: &ProgressBar, book: &dyn Book, defect: &Defect) {
     let Defect { file, offset, what } = defect;
     let member = book.facts().members.iter().find(|member| {
         let extension = member.path.extension().unwrap_or_default();
@@ -150,7 +150,7 @@ fn tell(report: &mut Report, bar: &ProgressBar, book: &dyn Book, defect: &Defect
     });
     report.defect(
         bar,
-        Found {
+        FoundDefect {
             file: &file,
             offset: *offset,
             what,
@@ -159,8 +159,8 @@ fn tell(report: &mut Report, bar: &ProgressBar, book: &dyn Book, defect: &Defect
     );
 }
 
-fn sum_up(report: &mut Report, book: &dyn Book, checked: Checked) {
-    let Checked {
+fn sum_up(report: &mut CheckReport, book: &dyn Book, checked: BookCounts) {
+    let BookCounts {
         positions,
         moves,
         unreachable,

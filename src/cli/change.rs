@@ -76,7 +76,8 @@ pub(super) fn open(
         let why = "2CBH is read-only; `cbfs convert` makes a CBH base of it";
         return Err(Failure::about(path, why));
     }
-    // What is in the journal alone is saved already: that the files take it is seen before.
+    // Opening writes the saves in the journal to the files, so check first that they
+    // can be written.
     let family = Family::locate(path).map_err(|error| failed(path, error.into()))?;
     if let Some(why) = family.read_only_because() {
         return Err(Failure::new(format_args!("{why}; nothing was changed")));

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use indicatif::ProgressBar;
 use serde_json::json;
 
-pub(super) use self::report::{Found, Report};
+pub(super) use self::report::{CheckReport, FoundDefect};
 use super::password::PasswordFile;
 use super::{Failure, archive, book, progress};
-use crate::archive::{Member, has_archive_extension};
-use crate::base::{self, Base, Family, File, path_of};
+use crate::archive::{ArchiveMember, has_archive_extension};
+use crate::base::{self, AnyFamily, Base, NamedFile, path_of};
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, ChangeError, OpenBase, SaveError};
 use crate::cbh2;
@@ -53,12 +53,12 @@ pub(super) struct Args {
 /// Checks `args.source`. Prints each defect as it is found, and a summary;
 /// `quiet` leaves out the summary.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
-    let mut report = Report::begin(args.json, quiet);
+    let mut report = CheckReport::begin(args.json, quiet);
     let checked = check_source(args, &mut report, quiet);
     report.end(checked)
 }
 
-fn check_source(args: &Args, report: &mut Report, quiet: bool) -> Result<(), Failure> {
+fn check_source(args: &Args, report: &mut CheckReport, quiet: bool) -> Result<(), Failure> {
     if let Some(opened) = crate::book::open(&args.source, None) {
         if args.repair {
             let why = "an opening book cannot be repaired; check it without --repair";
@@ -84,7 +84,7 @@ fn check_source(args: &Args, report: &mut Report, quiet: bool) -> Result<(), Fai
 }
 
 /// Checks an archive: all its members, and the base in it.
-fn check_archive(args: &Args, report: &mut Report, quiet: bool) -> Result<(), Failure> {
+fn check_archive(args: &Args, report: &mut CheckReport, quiet: bool) -> Result<(), Failure> {
     let not_checked = |failure: Failure| Failure {
         code: NOT_CHECKED,
         ..failure
@@ -94,7 +94,7 @@ fn check_archive(args: &Args, report: &mut Report, quiet: bool) -> Result<(), Fa
         return Err(not_checked(Failure::about(&args.source, why)));
     }
     let archive = archive::open(&args.source, &args.password, None).map_err(not_checked)?;
-    let bytes = archive.members().iter().map(Member::size).sum();
+    let bytes = archive.members().iter().map(ArchiveMember::size).sum();
     let bar = progress::bytes_bar(Some(bytes), quiet);
     let progress = &mut |bytes| {
         bar.inc(bytes);
@@ -103,7 +103,7 @@ fn check_archive(args: &Args, report: &mut Report, quiet: bool) -> Result<(), Fa
     let examined = archive.examine(progress, &mut |fault| {
         report.defect(
             &bar,
-            Found {
+            FoundDefect {
                 file: &archive.path().display(),
                 offset: fault.offset,
                 what: &fault.what,
@@ -115,7 +115,7 @@ fn check_archive(args: &Args, report: &mut Report, quiet: bool) -> Result<(), Fa
     examined.map_err(|error| not_checked(Failure::about(&args.source, error)))?;
     let is_damaged = report.found() > 0;
     // Defects of the table of contents were reported already.
-    let family = Family::inside(archive.path(), archive.root());
+    let family = AnyFamily::inside(archive.path(), archive.root());
     let opened = family.and_then(|family| family.open(&cbh::Options::default(), Vec::new()));
     let checked = match opened {
         Ok(database) => check(database.as_ref(), report, quiet),
@@ -134,7 +134,7 @@ fn check_archive(args: &Args, report: &mut Report, quiet: bool) -> Result<(), Fa
 /// Opens the base for reading, after repairing it if requested.
 fn open(
     args: &Args,
-    report: &mut Report,
+    report: &mut CheckReport,
     quiet: bool,
 ) -> Result<Result<Box<dyn Base>, cbh::Error>, Failure> {
     let options = cbh::Options::default();
@@ -159,7 +159,7 @@ fn open(
 }
 
 /// Checks an open base.
-fn check(database: &dyn Base, report: &mut Report, quiet: bool) -> Result<(), Failure> {
+fn check(database: &dyn Base, report: &mut CheckReport, quiet: bool) -> Result<(), Failure> {
     let records = database.last_id();
     let bar = progress::bar(records, quiet);
     let files = database.files();
@@ -178,9 +178,9 @@ fn check(database: &dyn Base, report: &mut Report, quiet: bool) -> Result<(), Fa
 
 /// Reports a defect of a base.
 fn tell(
-    report: &mut Report,
+    report: &mut CheckReport,
     bar: &ProgressBar,
-    (base, files): (&dyn Base, &[File]),
+    (base, files): (&dyn Base, &[NamedFile]),
     defect: &Defect,
     is_repaired: bool,
 ) {
@@ -194,7 +194,7 @@ fn tell(
     };
     report.defect(
         bar,
-        Found {
+        FoundDefect {
             file: &path.display(),
             offset: *offset,
             what,
@@ -204,7 +204,7 @@ fn tell(
 }
 
 /// Repairs the base, and reports each defect that was repaired.
-fn repair(args: &Args, report: &mut Report, quiet: bool) -> Result<(), Failure> {
+fn repair(args: &Args, report: &mut CheckReport, quiet: bool) -> Result<(), Failure> {
     let failed = |error| not_opened(args, error);
     let options = cbh::Options::default();
     let base = OpenBase::to_change(&args.source, &options, "cbfs check --repair");

@@ -7,20 +7,22 @@ use indicatif::ProgressBar;
 
 use super::{Failure, places, progress};
 use crate::base::{Base, FilesState, IndexState, Searched, index_file, open_index};
-use crate::search::{self, Ended, Filter, Fitting, GameSet, Index, Maker, Query, ScanEvent};
+use crate::search::{
+    self, Collector, Ended, Filter, Fitting, GameSet, PositionTable, Query, ScanEvent,
+};
 
 /// A search for the games of a base that fit the terms of a query.
-pub(super) struct Search<'a> {
+pub(super) struct QuerySearch<'a> {
     pub(super) base: &'a dyn Base,
     /// The base, as the user named it.
     pub(super) path: &'a Path,
     filter: Filter,
     /// The index of positions, if it helps and there is one that can be used.
-    pub(super) index: Option<Index>,
+    pub(super) index: Option<PositionTable>,
     pub(super) bar: ProgressBar,
 }
 
-impl<'a> Search<'a> {
+impl<'a> QuerySearch<'a> {
     /// Prepares a search. `is_of_position` tells that the index of positions is
     /// to be asked later, whatever the terms are.
     pub(super) fn new(
@@ -28,7 +30,7 @@ impl<'a> Search<'a> {
         query: &Query,
         is_of_position: bool,
         quiet: bool,
-    ) -> Result<Search<'a>, Failure> {
+    ) -> Result<QuerySearch<'a>, Failure> {
         let opened = FilesState::of(base);
         let source = Searched(base);
         let filter = Filter::new(query, &source);
@@ -41,7 +43,7 @@ impl<'a> Search<'a> {
         {
             log::info!("the index of positions: {error}");
         }
-        Ok(Search {
+        Ok(QuerySearch {
             base,
             path,
             filter,
@@ -52,10 +54,10 @@ impl<'a> Search<'a> {
 
     /// Searches; returns the number of games that could not be read. An error of
     /// `take` is one of standard output.
-    pub(super) fn run<M: Maker>(
+    pub(super) fn run<M: Collector>(
         &self,
         maker: &M,
-        take: &mut dyn FnMut(M::Piece) -> io::Result<()>,
+        take: &mut dyn FnMut(M::Collected) -> io::Result<()>,
     ) -> Result<u64, Failure> {
         let mut unreadable = 0;
         let source = Searched(self.base);
@@ -96,7 +98,7 @@ impl<'a> Search<'a> {
 }
 
 /// The index of a base, if there is one that can be used.
-fn usable_index(base: &dyn Base, opened: FilesState, in_variations: bool) -> Option<Index> {
+fn usable_index(base: &dyn Base, opened: FilesState, in_variations: bool) -> Option<PositionTable> {
     let path = index_file(base, &places::cache()?);
     let why = match open_index(base, opened, &path, in_variations) {
         Ok(IndexState::Usable(index)) => return Some(index),

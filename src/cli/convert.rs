@@ -9,8 +9,8 @@ use super::import::{self, TextOptions};
 use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, INTERRUPTED, archive, print, progress, receipt, signals};
-use crate::archive::{Archive, Member, has_archive_extension};
-use crate::base::{Conversion, Converted, Copied, Family, Stop, copy_archived};
+use crate::archive::{Archive, ArchiveMember, has_archive_extension};
+use crate::base::{AnyFamily, Conversion, ConvertStop, Converted, Copied, copy_archived};
 use crate::cbh::{self, ChangeError, CodePage, NewBase, Receipt};
 use crate::cbh2;
 use crate::escape::Escaped;
@@ -56,13 +56,13 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let origin = origin.unwrap_or_default();
     if has_archive_extension(&args.source) {
         let opened = archive::open(&args.source, &args.password, args.codepage)?;
-        let family = Family::inside(opened.path(), opened.root()).map_err(Failure::new)?;
+        let family = AnyFamily::inside(opened.path(), opened.root()).map_err(Failure::new)?;
         return match family {
-            Family::Older(family) => {
+            AnyFamily::Older(family) => {
                 let headers = family.default_path(cbh::FileKind::Headers);
                 copy(args, &opened, &headers, origin, quiet)
             }
-            Family::Newer(family) => convert(args, *family, origin, quiet),
+            AnyFamily::Newer(family) => convert(args, *family, origin, quiet),
         };
     }
     if cbh2::Family::owns(&args.source) {
@@ -111,7 +111,7 @@ fn copy(
     }
     let new_base = NewBase::begin(&args.new).map_err(Failure::new)?;
     let is_ended = is_ended()?;
-    let bytes = source.members().iter().map(Member::size).sum();
+    let bytes = source.members().iter().map(ArchiveMember::size).sum();
     let bar = progress::bytes_bar(Some(bytes), quiet);
     let copied = copy_archived(source, headers, &new_base, &mut |bytes| {
         bar.inc(bytes);
@@ -153,7 +153,7 @@ fn convert(args: &Args, family: cbh2::Family, origin: String, quiet: bool) -> Re
     let conversion = Conversion {
         drops_foreign_tags: args.drop_foreign_tags,
         progress: &|records| bar.inc(records),
-        is_over: &is_ended,
+        is_interrupted: &is_ended,
     };
     let converted = conversion.run(&base, &new_base);
     bar.finish_and_clear();
@@ -209,13 +209,15 @@ fn interrupted() -> Failure {
     }
 }
 
-fn stopped(args: &Args, stop: Stop) -> Failure {
+fn stopped(args: &Args, stop: ConvertStop) -> Failure {
     match stop {
-        Stop::Interrupted => interrupted(),
+        ConvertStop::Interrupted => interrupted(),
         // Such an error names the file by itself.
-        Stop::Base(ChangeError::Save(error @ cbh::SaveError::Base(_))) => {
+        ConvertStop::Base(ChangeError::Save(error @ cbh::SaveError::Base(_))) => {
             Failure::new(format_args!("{error}; {NOTHING_MADE}"))
         }
-        Stop::Base(error) => Failure::about(&args.new, format_args!("{error}; {NOTHING_MADE}")),
+        ConvertStop::Base(error) => {
+            Failure::about(&args.new, format_args!("{error}; {NOTHING_MADE}"))
+        }
     }
 }

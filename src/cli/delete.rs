@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::Failure;
 use super::change::{self, Consent};
-use super::chosen::Search;
+use super::chosen::QuerySearch;
 use super::options::parse_code_page;
 use crate::base::Base;
 use crate::cbh::{CodePage, OpenBase};
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
 /// The games that are meant.
 fn choose(args: &Args, base: &OpenBase, query: &Query, quiet: bool) -> Result<GameSet, Failure> {
     let database: &dyn Base = &base.database;
-    let search = Search::new((database, &args.base), query, false, quiet)?;
+    let search = QuerySearch::new((database, &args.base), query, false, quiet)?;
     let (found, unreadable) = search.games()?;
     if unreadable > 0 {
         return Err(Failure::about(

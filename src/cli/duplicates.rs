@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
-use super::reviewed::{self, Lines};
+use super::reviewed::{self, ReviewedLines};
 use super::{Failure, change, progress};
 use crate::base::{AllTwins, Base, Sameness, Twins, twins};
 use crate::cbh::{EntityId, EntityKind, EntityNames, GameId, Summary};
@@ -59,7 +59,7 @@ fn print_list(
     found: &AllTwins,
     about: impl Fn(crate::cbh::Error) -> Failure,
 ) -> Result<(), Failure> {
-    let names = Names::of(base).map_err(&about)?;
+    let names = ShownNames::of(base).map_err(&about)?;
     let events = events_of(base).map_err(&about)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut lines = format!("{COLUMNS}\n");
@@ -94,14 +94,14 @@ fn events_of(base: &dyn Base) -> Result<Vec<EntityId>, crate::cbh::Error> {
 }
 
 /// The names that a list shows.
-struct Names {
+struct ShownNames {
     players: Arc<EntityNames>,
     events: Arc<EntityNames>,
 }
 
-impl Names {
-    fn of(base: &dyn Base) -> Result<Names, crate::cbh::Error> {
-        Ok(Names {
+impl ShownNames {
+    fn of(base: &dyn Base) -> Result<ShownNames, crate::cbh::Error> {
+        Ok(ShownNames {
             players: base.entity_names(EntityKind::Player)?,
             events: base.entity_names(EntityKind::Tournament)?,
         })
@@ -146,8 +146,8 @@ fn field(name: &str) -> String {
 }
 
 /// The games that a list says, of which none is one that stays for another.
-fn chosen(args: &Args, base: &dyn Base, list: Lines) -> Result<GameSet, Failure> {
-    let names = Names::of(base).map_err(|error| args.list.failed(error))?;
+fn chosen(args: &Args, base: &dyn Base, list: ReviewedLines) -> Result<GameSet, Failure> {
+    let names = ShownNames::of(base).map_err(|error| args.list.failed(error))?;
     let (mut games, mut stay) = (GameSet::default(), GameSet::default());
     for line in list {
         let (number, line) = line?;
@@ -166,8 +166,9 @@ fn chosen(args: &Args, base: &dyn Base, list: Lines) -> Result<GameSet, Failure>
         };
         let is_listed = |game: &Summary| names.players(game) == [*white, *black];
         let summary = base.summary(GameId(game)).ok().filter(is_listed);
-        let summary =
-            summary.ok_or_else(|| wrong("the game is another one now; make the list anew"))?;
+        let summary = summary.ok_or_else(|| {
+            wrong("the players of the game are not those of the list; make the list anew")
+        })?;
         stay.add(stays);
         if summary.is_deleted == args.restore {
             games.add(game);
@@ -178,7 +179,7 @@ fn chosen(args: &Args, base: &dyn Base, list: Lines) -> Result<GameSet, Failure>
         return Err(Failure::new(format_args!("game {both} of the list {why}")));
     }
     if games.count() == 0 {
-        let why = "the list names no game that is not so already; nothing was changed";
+        let why = "the list requires no change; nothing was changed";
         return Err(Failure::new(why));
     }
     Ok(games)

@@ -1,4 +1,5 @@
-//! `cbfs export`: writes all games of a base as one PGN text, in order.
+//! `cbfs export`: writes all games of a base, except deleted ones, as one PGN text or
+//! as tables, or a book in another format.
 //!
 //! All cores decode and render ranges of [`STRETCH`] records in turn; the main
 //! thread writes them in order. A core that is ahead waits while [`PIECES`] of
@@ -22,7 +23,7 @@ use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Decoded, GameId, RecordKind};
 use crate::pgn;
 use crate::storage::folder_of;
-use crate::tables::Wishes;
+use crate::tables::TableOptions;
 
 /// Number of records that a core renders at a time.
 const STRETCH: u32 = 1024;
@@ -50,8 +51,8 @@ pub(super) struct Args {
     codepage: Option<CodePage>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Pgn)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ExportAs::Pgn)]
+    format: ExportAs,
 
     /// Leave out tags and commands that only cbfs reads
     #[arg(long)]
@@ -75,7 +76,7 @@ pub(super) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+pub(super) enum ExportAs {
     /// Portable Game Notation; a book is written as one game with variations
     Pgn,
     /// Of a book: PGN, a game for each first moves, none longer than Scid reads
@@ -94,13 +95,13 @@ impl Args {
     /// Checks that a base is exported in this format, and with these options.
     fn check_format(&self) -> Result<(), Failure> {
         match self.format {
-            Format::Pgn if self.positions || self.deleted => Err(Failure::new(
+            ExportAs::Pgn if self.positions || self.deleted => Err(Failure::new(
                 "--positions and --deleted need --format parquet",
             )),
-            Format::Parquet if self.output.is_none() => Err(Failure::new(
+            ExportAs::Parquet if self.output.is_none() => Err(Failure::new(
                 "tables are several files: name a new folder for them with -o",
             )),
-            Format::Pgn | Format::Parquet => Ok(()),
+            ExportAs::Pgn | ExportAs::Parquet => Ok(()),
             _ => Err(Failure::about(
                 &self.source,
                 "only opening books are exported in this format; a base is exported as PGN or \
@@ -109,8 +110,8 @@ impl Args {
         }
     }
 
-    fn wishes(&self) -> Wishes {
-        Wishes {
+    fn wishes(&self) -> TableOptions {
+        TableOptions {
             is_clean: self.clean,
             with_positions: self.positions,
             with_deleted: self.deleted,
@@ -118,22 +119,22 @@ impl Args {
     }
 }
 
-impl Format {
+impl ExportAs {
     /// As a format for books; `None` if it is one of games.
     fn of_book(self) -> Option<ExportFormat> {
         Some(match self {
-            Format::Pgn => ExportFormat::Pgn,
-            Format::Openings => ExportFormat::Openings,
-            Format::Epd => ExportFormat::Epd,
-            Format::Tsv => ExportFormat::Tsv,
-            Format::Polyglot => ExportFormat::Polyglot,
-            Format::Parquet => return None,
+            ExportAs::Pgn => ExportFormat::Pgn,
+            ExportAs::Openings => ExportFormat::Openings,
+            ExportAs::Epd => ExportFormat::Epd,
+            ExportAs::Tsv => ExportFormat::Tsv,
+            ExportAs::Polyglot => ExportFormat::Polyglot,
+            ExportAs::Parquet => return None,
         })
     }
 }
 
 /// A part of the output of one core.
-enum Piece {
+enum OutputPart {
     /// The text of some games.
     Text(Vec<u8>),
     /// A game that could not be read.
@@ -160,7 +161,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let bar = progress::bar(base.last_id(), quiet);
     let is_clean = args.clean;
     let unreadable = match &args.output {
-        Some(folder) if args.format == Format::Parquet => {
+        Some(folder) if args.format == ExportAs::Parquet => {
             tables::export(base, folder, args.wishes(), &bar)?
         }
         None => write_games(base, is_clean, &mut io::stdout().lock(), &bar)
@@ -217,7 +218,7 @@ fn write_games(
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let stretches = base.last_id().div_ceil(STRETCH);
     thread::scope(|scope| {
-        let receivers: Vec<Receiver<Piece>> = (0..cores)
+        let receivers: Vec<Receiver<OutputPart>> = (0..cores)
             .map(|core| {
                 let (sender, receiver) = sync_channel(PIECES);
                 scope.spawn(move || {
@@ -234,12 +235,12 @@ fn write_games(
         for (_, receiver) in (0..stretches).zip(receivers.iter().cycle()) {
             loop {
                 match receiver.recv() {
-                    Ok(Piece::Text(text)) => out.write_all(&text)?,
-                    Ok(Piece::Unreadable(GameId(id), error)) => {
+                    Ok(OutputPart::Text(text)) => out.write_all(&text)?,
+                    Ok(OutputPart::Unreadable(GameId(id), error)) => {
                         unreadable += 1;
                         log::error!("game {id}: {error}");
                     }
-                    Ok(Piece::End) => break,
+                    Ok(OutputPart::End) => break,
                     Err(_) => return Err(io::Error::other("a thread ended early")),
                 }
             }
@@ -251,11 +252,18 @@ fn write_games(
 }
 
 /// Renders the games of one range; `None` if the receiver has ended.
-fn render(base: &dyn Base, is_clean: bool, first: u32, pieces: &SyncSender<Piece>) -> Option<()> {
+fn render(
+    base: &dyn Base,
+    is_clean: bool,
+    first: u32,
+    pieces: &SyncSender<OutputPart>,
+) -> Option<()> {
     let mut entries = Vec::new();
     let count = STRETCH.min(base.last_id() - first + 1);
     if let Err(error) = base.entries(GameId(first), count, &mut entries) {
-        pieces.send(Piece::Unreadable(GameId(first), error)).ok()?;
+        pieces
+            .send(OutputPart::Unreadable(GameId(first), error))
+            .ok()?;
     }
     let mut decoded = Decoded::reading_ahead();
     let mut text = Vec::with_capacity(PIECE_BYTES / 4);
@@ -266,7 +274,7 @@ fn render(base: &dyn Base, is_clean: bool, first: u32, pieces: &SyncSender<Piece
         let permit = match base.read_game_to_render(entry.id, &mut decoded) {
             Ok(permit) => permit,
             Err(error) => {
-                pieces.send(Piece::Unreadable(entry.id, error)).ok()?;
+                pieces.send(OutputPart::Unreadable(entry.id, error)).ok()?;
                 continue;
             }
         };
@@ -277,9 +285,11 @@ fn render(base: &dyn Base, is_clean: bool, first: u32, pieces: &SyncSender<Piece
         }
         drop(permit);
         if text.len() > PIECE_BYTES {
-            pieces.send(Piece::Text(std::mem::take(&mut text))).ok()?;
+            pieces
+                .send(OutputPart::Text(std::mem::take(&mut text)))
+                .ok()?;
         }
     }
-    pieces.send(Piece::Text(text)).ok()?;
-    pieces.send(Piece::End).ok()
+    pieces.send(OutputPart::Text(text)).ok()?;
+    pieces.send(OutputPart::End).ok()
 }

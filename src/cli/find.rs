@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use shakmaty::CastlingMode;
 
-use super::chosen::Search;
+use super::chosen::QuerySearch;
 use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, print};
@@ -15,8 +15,8 @@ use crate::cbh::{CodePage, Decoded, GameId, Summary};
 use crate::game::Position;
 use crate::pgn;
 use crate::search::{
-    self, Counter, GameSet, Give, Header, Index, Maker, Played, Query, Reached, Reader, ScanEvent,
-    Source,
+    self, Collector, Counter, GameSet, GamesReader, Give, Played, PositionTable, Query, Reached,
+    ScanEvent, SearchedGames, SearchedHeader,
 };
 
 /// Length from which a piece of PGN is passed on, in bytes.
@@ -94,29 +94,29 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let prints_at_once = !(output.count || output.tree.is_some());
     let is_quiet = quiet || prints_at_once && io::stdout().is_terminal();
     let of = (base, args.base.as_path());
-    let search = Search::new(of, &query, place.is_some(), is_quiet)?;
+    let search = QuerySearch::new(of, &query, place.is_some(), is_quiet)?;
     let unreadable = match place {
         Some(position) => search.tree(&position, !args.terms.is_empty(), query.in_variations)?,
         None if output.count => search.count()?,
-        None if output.numbers => search.lines(&Numbers, b"")?,
-        None if output.pgn => search.lines(&Texts { base }, b"")?,
+        None if output.numbers => search.lines(&NumberOutput, b"")?,
+        None if output.pgn => search.lines(&PgnOutput { base }, b"")?,
         None => {
             let names = HeaderNames::of(base).map_err(|error| Failure::about(&args.base, error))?;
             let mut first = Vec::new();
             append_header_names(&mut first);
-            search.lines(&Lines { base, names }, &first)?
+            search.lines(&HeaderLines { base, names }, &first)?
         }
     };
     if unreadable > 0 {
         return Err(Failure::about(
             &args.base,
-            format_args!("{unreadable} games cannot be read and were not looked at"),
+            format_args!("{unreadable} games cannot be read and were not searched"),
         ));
     }
     Ok(())
 }
 
-impl Search<'_> {
+impl QuerySearch<'_> {
     fn count(&self) -> Result<u64, Failure> {
         let mut count = 0_u64;
         let unreadable = self.run(&Count, &mut |more| {
@@ -128,7 +128,11 @@ impl Search<'_> {
     }
 
     /// Prints texts as they are produced.
-    fn lines<M: Maker<Piece = Vec<u8>>>(&self, maker: &M, first: &[u8]) -> Result<u64, Failure> {
+    fn lines<M: Collector<Collected = Vec<u8>>>(
+        &self,
+        maker: &M,
+        first: &[u8],
+    ) -> Result<u64, Failure> {
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         out.write_all(first)
             .map_err(|error| Failure::output(&error))?;
@@ -141,7 +145,7 @@ impl Search<'_> {
     /// `None` if it cannot be asked.
     fn tree_of_index(
         &self,
-        index: &Index,
+        index: &PositionTable,
         position: &Position,
         has_terms: bool,
     ) -> Result<Option<(Played, u64)>, Failure> {
@@ -165,7 +169,11 @@ impl Search<'_> {
     }
 
     /// Says which of these games, or of those that are not deleted, cannot be read.
-    fn tell_unreadable(&self, index: &Index, games: Option<&GameSet>) -> Result<u64, Failure> {
+    fn tell_unreadable(
+        &self,
+        index: &PositionTable,
+        games: Option<&GameSet>,
+    ) -> Result<u64, Failure> {
         let source = Searched(self.base);
         let mut reader = source.reader();
         let mut count = 0;
@@ -210,29 +218,29 @@ impl Search<'_> {
 /// Counts games.
 struct Count;
 
-impl Maker for Count {
-    type Piece = u64;
+impl Collector for Count {
+    type Collected = u64;
 
     fn reads_games(&self) -> bool {
         false
     }
 
-    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, u64>) {
+    fn make(&self, games: &[SearchedHeader], _: &mut dyn GamesReader, give: Give<'_, u64>) {
         give(ScanEvent::Piece(games.len() as u64));
     }
 }
 
 /// Writes the numbers of games.
-struct Numbers;
+struct NumberOutput;
 
-impl Maker for Numbers {
-    type Piece = Vec<u8>;
+impl Collector for NumberOutput {
+    type Collected = Vec<u8>;
 
     fn reads_games(&self) -> bool {
         false
     }
 
-    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u8>>) {
+    fn make(&self, games: &[SearchedHeader], _: &mut dyn GamesReader, give: Give<'_, Vec<u8>>) {
         let mut text = Vec::new();
         for game in games {
             text.extend_from_slice(game.number.to_string().as_bytes());
@@ -243,19 +251,19 @@ impl Maker for Numbers {
 }
 
 /// Writes the lines of `headers.tsv`.
-struct Lines<'b> {
+struct HeaderLines<'b> {
     base: &'b dyn Base,
     names: HeaderNames,
 }
 
-impl Maker for Lines<'_> {
-    type Piece = Vec<u8>;
+impl Collector for HeaderLines<'_> {
+    type Collected = Vec<u8>;
 
     fn reads_games(&self) -> bool {
         false
     }
 
-    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u8>>) {
+    fn make(&self, games: &[SearchedHeader], _: &mut dyn GamesReader, give: Give<'_, Vec<u8>>) {
         let (Some(first), Some(last)) = (games.first(), games.last()) else {
             return;
         };
@@ -275,18 +283,18 @@ impl Maker for Lines<'_> {
 }
 
 /// Writes games as `cbfs export` does.
-struct Texts<'b> {
+struct PgnOutput<'b> {
     base: &'b dyn Base,
 }
 
-impl Maker for Texts<'_> {
-    type Piece = Vec<u8>;
+impl Collector for PgnOutput<'_> {
+    type Collected = Vec<u8>;
 
     fn reads_games(&self) -> bool {
         true
     }
 
-    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u8>>) {
+    fn make(&self, games: &[SearchedHeader], _: &mut dyn GamesReader, give: Give<'_, Vec<u8>>) {
         let mut decoded = Decoded::reading_ahead();
         let mut text = Vec::new();
         for game in games {

@@ -11,7 +11,7 @@ const STRETCH: u32 = 256;
 
 /// All games of a base that are not deleted, in order, as one PGN.
 #[derive(Debug)]
-pub(super) struct Games {
+pub(super) struct GamesAsPgn {
     database: Box<dyn Base>,
     decoded: Decoded,
     /// Number of the next record.
@@ -22,9 +22,9 @@ pub(super) struct Games {
     read: usize,
 }
 
-impl Games {
-    pub(super) fn of(database: Box<dyn Base>) -> Games {
-        Games {
+impl GamesAsPgn {
+    pub(super) fn of(database: Box<dyn Base>) -> GamesAsPgn {
+        GamesAsPgn {
             database,
             decoded: Decoded::reading_ahead(),
             next: 1,
@@ -74,7 +74,7 @@ impl Games {
     }
 }
 
-impl Read for Games {
+impl Read for GamesAsPgn {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         if self.read == self.text.len() && !self.render_next()? {
             return Ok(0);

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use indicatif::ProgressBar;
 
-use super::games::Games;
+use super::games::GamesAsPgn;
 use super::options::{parse_code_page, parse_text_page};
 use super::password::PasswordFile;
 use super::{Failure, INTERRUPTED, archive, print, progress, receipt, signals, tables};
@@ -23,9 +23,10 @@ use crate::cbh::{
 };
 use crate::escape::Escaped;
 use crate::import::{
-    BadGame, BadText, Input, Known, Session, Stop, Watch, Wishes, cut_names, for_each_text,
+    BadGame, BadText, GamesInput, ImportOptions, ImportStop, Known, Session, Watch, cut_names,
+    for_each_text,
 };
-use crate::pgn::Page;
+use crate::pgn::EightBitPage;
 use crate::storage::folder_of;
 use crate::tables::is_table;
 
@@ -87,7 +88,7 @@ pub(super) struct Args {
     /// Code page of PGN files that are not UTF-8, such as 1251, cp1250 or, of
     /// DOS, 437 or 850; detected from their games otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_text_page)]
-    pgn_codepage: Option<Page>,
+    pgn_codepage: Option<EightBitPage>,
 
     /// Code page of names and texts in the base that are not UTF-8; detected
     /// from the names otherwise
@@ -109,7 +110,7 @@ pub(super) struct TextOptions {
     /// Code page of a PGN file that is not UTF-8, as 1251, cp1250 or, of DOS, 437
     /// or 850; told from its games otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_text_page)]
-    pgn_codepage: Option<Page>,
+    pgn_codepage: Option<EightBitPage>,
 }
 
 /// Makes the base `new` of all games in a file.
@@ -138,9 +139,9 @@ pub(super) fn create(
 }
 
 /// An input file.
-struct Source {
+struct InputFile {
     name: String,
-    input: Box<dyn Input>,
+    input: Box<dyn GamesInput>,
 }
 
 /// Imports the files, and prints the numbers of the new games.
@@ -157,12 +158,12 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
 /// Imports the files. A base that is created is said to be made of `origin`.
 fn import(args: &Args, origin: String, quiet: bool) -> Result<(), Failure> {
     let bar = bar(&args.files, quiet);
-    let sources: Vec<Source> = (args.files.iter())
-        .map(|file| Source::open(file, args, &bar))
+    let sources: Vec<InputFile> = (args.files.iter())
+        .map(|file| InputFile::open(file, args, &bar))
         .collect::<Result<_, _>>()?;
     let ending = signals::block_unless_ignored().map_err(Failure::new)?;
     let is_ended = signals::flag_on_signal(ending);
-    let mut job = Job {
+    let mut job = ImportJob {
         args,
         bar: &bar,
         is_ended: &is_ended,
@@ -201,7 +202,7 @@ fn import(args: &Args, origin: String, quiet: bool) -> Result<(), Failure> {
 }
 
 /// The result of an import, in one or more lines.
-fn summary(appended: &Range<u32>, job: &Job<'_>, are_kept: bool) -> String {
+fn summary(appended: &Range<u32>, job: &ImportJob<'_>, are_kept: bool) -> String {
     let (bad, args) = (&job.bad, job.args);
     let count = appended.len();
     let ends = args.dry_run && bad.count > 0 && args.skip_bad.is_none();
@@ -324,7 +325,7 @@ fn is_hidden_of(base: &Path, file: &Path) -> bool {
 }
 
 /// A running import.
-struct Job<'a> {
+struct ImportJob<'a> {
     args: &'a Args,
     bar: &'a ProgressBar,
     is_ended: &'a AtomicBool,
@@ -337,14 +338,14 @@ struct Job<'a> {
     eco_set: usize,
 }
 
-impl Watch for Job<'_> {
+impl Watch for ImportJob<'_> {
     fn appended(&mut self, appended: &cbh::Appended) {
         log(appended);
     }
 
-    fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), Stop> {
+    fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), ImportStop> {
         if self.bad.is_fatal {
-            return Err(Stop::Bad(bad));
+            return Err(ImportStop::Bad(bad));
         }
         self.bad.count += 1;
         let place = format!("{}:{}:{}", self.name, bad.line, bad.column);
@@ -359,7 +360,7 @@ impl Watch for Job<'_> {
         Ok(())
     }
 
-    fn more_of_bad(&mut self, text: BadText<'_>) -> Result<(), Stop> {
+    fn more_of_bad(&mut self, text: BadText<'_>) -> Result<(), ImportStop> {
         if let Some((file, _)) = &mut self.bad.file {
             text.write_more(file)?;
         }
@@ -367,7 +368,7 @@ impl Watch for Job<'_> {
     }
 }
 
-impl Job<'_> {
+impl ImportJob<'_> {
     fn options(&self) -> cbh::Options {
         cbh::Options {
             code_page: self.args.codepage,
@@ -380,7 +381,7 @@ impl Job<'_> {
     }
 
     /// Creates the base with all games in it.
-    fn create(&mut self, sources: Vec<Source>, origin: String) -> Result<Range<u32>, Failure> {
+    fn create(&mut self, sources: Vec<InputFile>, origin: String) -> Result<Range<u32>, Failure> {
         let Args { base, files, .. } = self.args;
         let new_base = NewBase::begin_beside(base, files, &SHARED_WITH_PGN);
         let new_base = new_base.map_err(Failure::new)?;
@@ -401,7 +402,7 @@ impl Job<'_> {
 
     /// Imports into a temporary base that is deleted afterwards. Returns the
     /// numbers that the games would have.
-    fn try_out(&mut self, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
+    fn try_out(&mut self, sources: Vec<InputFile>) -> Result<Range<u32>, Failure> {
         let folder = tempfile::tempdir().map_err(Failure::new)?;
         let new_base = NewBase::begin(&folder.path().join("dry-run.cbh")).map_err(Failure::new)?;
         new_base
@@ -427,7 +428,7 @@ impl Job<'_> {
     }
 
     /// Appends to the base at `path`.
-    fn append(&mut self, path: &Path, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
+    fn append(&mut self, path: &Path, sources: Vec<InputFile>) -> Result<Range<u32>, Failure> {
         self.append_with(path, self.options(), None, sources)
     }
 
@@ -437,7 +438,7 @@ impl Job<'_> {
         options: cbh::Options,
         // The base with the known games, if it is another one.
         real: Option<&cbh::Database>,
-        sources: Vec<Source>,
+        sources: Vec<InputFile>,
     ) -> Result<Range<u32>, Failure> {
         let base = OpenBase::to_change(path, &options, "cbfs import");
         let base = base.map_err(|error| self.failed(path, error))?;
@@ -459,10 +460,10 @@ impl Job<'_> {
         &mut self,
         base: &OpenBase,
         real: Option<&cbh::Database>,
-        sources: Vec<Source>,
+        sources: Vec<InputFile>,
     ) -> Result<Range<u32>, Failure> {
         let importer = Importer::new(&base.database, &base.store, SystemTime::now());
-        let wishes = Wishes {
+        let wishes = ImportOptions {
             drops_foreign_tags: self.args.drop_foreign_tags,
             sets_eco: self.args.eco,
             page: self.args.pgn_codepage,
@@ -486,8 +487,8 @@ impl Job<'_> {
     }
 
     /// Appends the games of all texts in a file.
-    fn read_all(&mut self, source: Source, session: &mut Session<'_>) -> Result<(), Failure> {
-        let Source { name, mut input } = source;
+    fn read_all(&mut self, source: InputFile, session: &mut Session<'_>) -> Result<(), Failure> {
+        let InputFile { name, mut input } = source;
         self.name.clone_from(&name);
         let read = for_each_text(Path::new(&name), &mut *input, &mut |text| {
             self.name = match &text.member {
@@ -503,7 +504,7 @@ impl Job<'_> {
                     summary.what
                 );
             }
-            Ok::<(), Stop>(())
+            Ok::<(), ImportStop>(())
         });
         read.map_err(|stop| self.stopped(stop))
     }
@@ -535,22 +536,24 @@ impl Job<'_> {
     }
 
     /// The error for an import that was stopped.
-    fn stopped(&self, stop: Stop) -> Failure {
+    fn stopped(&self, stop: ImportStop) -> Failure {
         let name = &self.name;
         match stop {
-            Stop::Bad(bad) => {
+            ImportStop::Bad(bad) => {
                 let (line, column) = (bad.line, bad.column);
                 Failure::new(format_args!(
                     "{name}:{line}:{column}: {bad}; {NOTHING_DONE}"
                 ))
             }
-            Stop::Medium(error) => Failure::new(format_args!("{name}: {error}; {NOTHING_DONE}")),
-            Stop::Base(error) => {
+            ImportStop::Medium(error) => {
+                Failure::new(format_args!("{name}: {error}; {NOTHING_DONE}"))
+            }
+            ImportStop::Base(error) => {
                 let failure = self.failed(&self.args.base, error);
                 let message = failure.message.unwrap_or_default();
                 Failure::new(format_args!("{message}; {NOTHING_DONE}"))
             }
-            Stop::Interrupted => Failure {
+            ImportStop::Interrupted => Failure {
                 code: INTERRUPTED,
                 ..Failure::new(format_args!("interrupted; {NOTHING_DONE}"))
             },
@@ -580,37 +583,37 @@ fn log(appended: &cbh::Appended) {
     }
 }
 
-impl Source {
-    fn open(file: &Path, args: &Args, bar: &ProgressBar) -> Result<Source, Failure> {
+impl InputFile {
+    fn open(file: &Path, args: &Args, bar: &ProgressBar) -> Result<InputFile, Failure> {
         if file == Path::new("-") {
-            return Ok(Source {
+            return Ok(InputFile {
                 name: "standard input".to_owned(),
                 input: buffered(bar.wrap_read(Pipe(io::stdin()))),
             });
         }
         if has_archive_extension(file) {
-            return Source::of_archive(file, args);
+            return InputFile::of_archive(file, args);
         }
         if is_table(file) {
-            return Source::of_table(file, bar);
+            return InputFile::of_table(file, bar);
         }
         let opened = File::open(file).map_err(|error| Failure::about(file, error))?;
-        Ok(Source {
+        Ok(InputFile {
             name: file.display().to_string(),
             input: buffered(bar.wrap_read(opened)),
         })
     }
 
     /// The games of a folder of tables, or of one of its files.
-    fn of_table(file: &Path, bar: &ProgressBar) -> Result<Source, Failure> {
-        Ok(Source {
+    fn of_table(file: &Path, bar: &ProgressBar) -> Result<InputFile, Failure> {
+        Ok(InputFile {
             name: file.display().to_string(),
             input: buffered(Pipe(tables::read(file, bar)?)),
         })
     }
 
     /// The games of the base in an archive.
-    fn of_archive(file: &Path, args: &Args) -> Result<Source, Failure> {
+    fn of_archive(file: &Path, args: &Args) -> Result<InputFile, Failure> {
         // The code page option applies to the base that is imported into.
         let archives = archive::options(file, &args.password, None)?;
         let database = open_any(file, &cbh::Options::default(), &archives).map_err(Failure::new)?;
@@ -623,14 +626,14 @@ impl Source {
                 file.display()
             );
         }
-        Ok(Source {
+        Ok(InputFile {
             name: file.display().to_string(),
-            input: buffered(Pipe(Games::of(database))),
+            input: buffered(Pipe(GamesAsPgn::of(database))),
         })
     }
 }
 
-fn buffered(reader: impl Read + Seek + Send + 'static) -> Box<dyn Input> {
+fn buffered(reader: impl Read + Seek + Send + 'static) -> Box<dyn GamesInput> {
     Box::new(BufReader::with_capacity(READ_BYTES, reader))
 }
 

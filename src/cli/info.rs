@@ -43,14 +43,14 @@ pub(super) struct Args {
 
 /// Numbers of records in a base.
 #[derive(Debug, Default)]
-struct Counts {
+struct InfoCounts {
     games: u32,
     deleted: u32,
     texts: u32,
 }
 
 /// A file of a base.
-struct Member {
+struct InfoFile {
     holds: &'static str,
     extension: &'static str,
     /// Path and length in bytes; `None` if the base lacks the file.
@@ -67,13 +67,13 @@ struct Defects {
 }
 
 /// The information about a base.
-struct Report<'a> {
+struct InfoReport<'a> {
     database: &'a dyn Base,
     /// The archive that contains the base, if any.
     archive: Option<&'a Archive>,
     defects: Defects,
-    counts: Counts,
-    members: Vec<Member>,
+    counts: InfoCounts,
+    members: Vec<InfoFile>,
     /// Whether the code page was detected, given or assumed.
     page_source: &'static str,
 }
@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         },
     };
     let database = database.as_ref();
-    let report = Report {
+    let report = InfoReport {
         counts: count(database).map_err(Failure::new)?,
         defects: find_defects(database).map_err(Failure::new)?,
         members: members(database),
@@ -130,8 +130,8 @@ fn without_base(archive: &Archive, why: &str, json: bool) -> Result<(), Failure>
     Err(Failure::new(why))
 }
 
-fn count(database: &dyn Base) -> Result<Counts, cbh::Error> {
-    let mut counts = Counts::default();
+fn count(database: &dyn Base) -> Result<InfoCounts, cbh::Error> {
+    let mut counts = InfoCounts::default();
     let mut entries = Vec::new();
     let mut next = 1;
     while next <= database.last_id() {
@@ -189,13 +189,13 @@ fn decode_games(database: &dyn Base, found: &mut Vec<(u32, Defect)>) -> Result<(
     Ok(())
 }
 
-fn members(database: &dyn Base) -> Vec<Member> {
+fn members(database: &dyn Base) -> Vec<InfoFile> {
     let files = database.files().into_iter();
     files
         .filter(|file| file.bytes.is_some() || !file.is_rare)
         .map(|file| {
             let present = file.bytes.map(|bytes| (file.path, bytes));
-            Member {
+            InfoFile {
                 holds: file.holds,
                 extension: file.extension,
                 present,
@@ -211,8 +211,8 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
-fn as_text(report: &Report<'_>) -> String {
-    let Report {
+fn as_text(report: &InfoReport<'_>) -> String {
+    let InfoReport {
         database, counts, ..
     } = report;
     let Location {
@@ -239,7 +239,7 @@ fn as_text(report: &Report<'_>) -> String {
         report.page_source
     ));
     for file in &report.members {
-        let Member {
+        let InfoFile {
             holds, extension, ..
         } = file;
         match &file.present {
@@ -267,8 +267,8 @@ fn as_text(report: &Report<'_>) -> String {
     text
 }
 
-fn as_json(report: &Report<'_>) -> String {
-    let Report {
+fn as_json(report: &InfoReport<'_>) -> String {
+    let InfoReport {
         database, counts, ..
     } = report;
     let members = report.members.iter();

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use clap::{Arg, ArgAction, Command};
 
-use self::roff::Page;
+use self::roff::ManualPage;
 use super::Failure;
 
 /// When the pages were last changed, as CHANGELOG.md dates the version.
@@ -70,7 +70,7 @@ fn built(program: Command) -> Command {
 fn of_subject(name: &str, section: u8, text: &str) -> String {
     let (title, text) = text.split_once('\n').unwrap_or((text, ""));
     let title = title.trim_start_matches("# ");
-    let mut page = Page::new(name, section, DATE);
+    let mut page = ManualPage::new(name, section, DATE);
     page.heading("Name");
     page.text(&format!("{name} - {}", with_small_initial(title)));
     if section == 8 {
@@ -90,7 +90,7 @@ fn of_command(command: &Command, name: &str) -> String {
     let about = command.get_about().map(ToString::to_string);
     let about = about.unwrap_or_default();
     let long = command.get_long_about().map(ToString::to_string);
-    let mut page = Page::new(name, 1, DATE);
+    let mut page = ManualPage::new(name, 1, DATE);
     page.heading("Name");
     page.text(&format!("{name} - {}", with_small_initial(&about)));
     page.heading("Synopsis");
@@ -122,7 +122,7 @@ fn of_command(command: &Command, name: &str) -> String {
 }
 
 /// The commands of the program, with what they do.
-fn subcommands(page: &mut Page, command: &Command) {
+fn subcommands(page: &mut ManualPage, command: &Command) {
     let mut commands = command
         .get_subcommands()
         .filter(|one| !one.is_hide_set())
@@ -140,7 +140,7 @@ fn subcommands(page: &mut Page, command: &Command) {
     }
 }
 
-fn options(page: &mut Page, command: &Command) {
+fn options(page: &mut ManualPage, command: &Command) {
     let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let (places, options): (Vec<&Arg>, Vec<&Arg>) = shown.partition(|arg| arg.is_positional());
     page.heading("Options");
@@ -208,7 +208,7 @@ fn synopsis(command: &Command, name: &str) -> Vec<String> {
     parts
 }
 
-fn see_also(page: &mut Page, name: &str) {
+fn see_also(page: &mut ManualPage, name: &str) {
     page.heading("See also");
     let mut others = vec![("cbfs", 1), ("cbfs-mount", 1)];
     others.extend(SUBJECTS.iter().map(|(name, section, _)| (*name, *section)));

@@ -30,7 +30,7 @@ pub(super) struct Args {
 
     /// What is merged
     #[arg(value_name = "KIND", required_unless_present = "undo")]
-    kind: Option<Kind>,
+    kind: Option<Mergeable>,
 
     /// The name that goes, as in the mounted directory; with " ~" and its number
     /// where several have the name
@@ -56,20 +56,20 @@ pub(super) struct Args {
 
 /// What can be merged: what has no details besides its name that games would lose.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Kind {
+pub(super) enum Mergeable {
     Players,
     Teams,
     Annotators,
     Sources,
 }
 
-impl Kind {
+impl Mergeable {
     fn entities(self) -> EntityKind {
         match self {
-            Kind::Players => EntityKind::Player,
-            Kind::Teams => EntityKind::Team,
-            Kind::Annotators => EntityKind::Annotator,
-            Kind::Sources => EntityKind::Source,
+            Mergeable::Players => EntityKind::Player,
+            Mergeable::Teams => EntityKind::Team,
+            Mergeable::Annotators => EntityKind::Annotator,
+            Mergeable::Sources => EntityKind::Source,
         }
     }
 }
@@ -118,11 +118,14 @@ fn merge(
     };
     let (from, into) = (find(from)?, find(into)?);
     if from == into {
-        return Err(Failure::about(&args.base, "both names are of the same one"));
+        return Err(Failure::about(
+            &args.base,
+            "both names are names of the same entry",
+        ));
     }
     let shown = |id| names.get(id).unwrap_or_default().to_owned();
     let (old, new) = (shown(from), shown(into));
-    let merge = Merge {
+    let merge = NameMerge {
         kind,
         pairs: vec![(from, into)],
     };
@@ -134,12 +137,12 @@ fn merge(
 }
 
 /// A merge to be done: of each pair the one that goes and the one that stays.
-pub(super) struct Merge {
+pub(super) struct NameMerge {
     pub(super) kind: EntityKind,
     pub(super) pairs: Vec<(EntityId, EntityId)>,
 }
 
-impl Merge {
+impl NameMerge {
     /// Merges, once the user agrees; returns the number of games in words.
     pub(super) fn run(
         &self,
@@ -158,7 +161,7 @@ impl Merge {
         let kept = merges_of(path)?.keep(&merged);
         let record =
             kept.map_err(|error| Failure::new(format_args!("{error}; nothing was changed")))?;
-        let parts = Parts {
+        let parts = PartialMerge {
             merged: &merged,
             at_once: MOST_AT_ONCE,
             advice: UNDO,
@@ -186,14 +189,14 @@ struct Unfinished {
 
 /// A merge whose games are changed some at once, in a transaction each. A game has the
 /// one name or the other, whatever others have, so what is done can be taken back.
-struct Parts<'m> {
+struct PartialMerge<'m> {
     merged: &'m Merged,
     at_once: usize,
     /// What to do after a failure.
     advice: &'static str,
 }
 
-impl Parts<'_> {
+impl PartialMerge<'_> {
     fn save(
         &self,
         (base, path): (&mut OpenBase, &Path),
@@ -235,7 +238,7 @@ fn take_back(args: &Args, base: &mut OpenBase, quiet: bool) -> Result<Option<Str
     if !args.consent.is_given(&question, quiet)? {
         return Ok(None);
     }
-    let parts = Parts {
+    let parts = PartialMerge {
         merged: &merged,
         at_once: MOST_AT_ONCE,
         advice: SAME_AGAIN,
@@ -357,7 +360,7 @@ mod tests {
                 Merged::of(saver, EntityKind::Player, &pairs)
             });
             let merged = merged.unwrap();
-            let parts = Parts {
+            let parts = PartialMerge {
                 merged: &merged,
                 at_once: 2,
                 advice: UNDO,

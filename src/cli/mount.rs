@@ -19,9 +19,9 @@ use crate::archive::{self, BlockCache};
 use crate::base::referenced::{GamesOptions, SourceMap};
 use crate::book::belongs_to_book;
 use crate::cbh::{self, CodePage};
-use crate::fuse::{self, Mount, Mounted, Outcome, Stopper, mount_at};
+use crate::fuse::{self, MountInfo, Mounted, Outcome, Stopper, mount_at};
 use crate::vfs::{
-    self, BookOptions, BookSource, DatabaseSource, Folder, Messages, Shown, Vfs, Writer,
+    self, BasesFolder, BookOptions, BookSource, DatabaseSource, Messages, Shown, Vfs, Writer,
 };
 
 /// Exit code for a command line that makes no sense.
@@ -301,7 +301,7 @@ fn open(
 ) -> Result<(PathBuf, Vfs), Failure> {
     if source.is_dir() {
         allow_many_files();
-        let folder = Folder::new(source, reading, places::cache());
+        let folder = BasesFolder::new(source, reading, places::cache());
         let folder = folder.with_books(books).with_archives(archives);
         let folder = folder.written_by(writer).clean(is_clean).showing(showing);
         let vfs = Vfs::folder(folder, options).map_err(Failure::new)?;
@@ -445,7 +445,7 @@ fn writer(args: &Args, options: &MountOptions) -> Writer {
 /// is what the other program wrote about itself.
 fn is_ending(text: &str) -> bool {
     let mountpoint = Path::new(text);
-    let is_cbfs = |mount: Option<Mount>| mount.is_some_and(|mount| mount.kind == "fuse.cbfs");
+    let is_cbfs = |mount: Option<MountInfo>| mount.is_some_and(|mount| mount.kind == "fuse.cbfs");
     let is_gone = mountpoint.is_absolute() && mount_at(mountpoint).is_ok_and(|m| !is_cbfs(m));
     if is_gone {
         thread::sleep(POLL_INTERVAL);

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use super::change::count_of;
-use super::merge::{self, KnownNames, Merge};
-use super::reviewed::{self, Lines};
+use super::merge::{self, KnownNames, NameMerge};
+use super::reviewed::{self, ReviewedLines};
 use super::{Failure, print};
 use crate::base::{Alike, Base, Likeness, alike_names};
 use crate::cbh::{EntityId, EntityKind, EntityNames, OpenBase};
@@ -102,7 +102,7 @@ impl<'n> ListedNames<'n> {
 fn apply(
     args: &reviewed::ListArgs,
     base: &mut OpenBase,
-    list: Lines,
+    list: ReviewedLines,
     quiet: bool,
 ) -> Result<Option<String>, Failure> {
     let names = base.database.entity_names(EntityKind::Player);
@@ -136,7 +136,7 @@ fn apply(
     let what = count_of(pairs.len(), "name");
     let question = format!("merge {what} into others");
     let kind = EntityKind::Player;
-    let merge = Merge { kind, pairs };
+    let merge = NameMerge { kind, pairs };
     let games = merge.run((base, &args.base), &question, &args.consent, quiet)?;
     Ok(games.map(|games| format!("{what} merged ({games}); `cbfs merge --undo` takes it back\n")))
 }

@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use super::{Failure, mount, print};
-use crate::base::Family;
+use crate::base::AnyFamily;
 use crate::book::belongs_to_book;
-use crate::fuse::{Mount, detach, mount_at};
+use crate::fuse::{MountInfo, detach, mount_at};
 use crate::vfs::Messages;
 
 /// Names that are tried for one base: others of its name may be open.
@@ -100,9 +100,9 @@ fn is_dead(place: &Path) -> bool {
 }
 
 /// Whether this base is mounted there, by whichever of its files.
-fn shows(mounted: &Mount, source: &Path) -> bool {
+fn shows(mounted: &MountInfo, source: &Path) -> bool {
     let shown = Path::new(&mounted.source);
-    let headers = || Family::locate(source).map(|family| family.headers());
+    let headers = || AnyFamily::locate(source).map(|family| family.headers());
     shown == source || !belongs_to_book(source) && headers().is_ok_and(|path| path == shown)
 }
 

@@ -9,7 +9,7 @@ use crate::base::referenced::SourceMap;
 use crate::cbh::CodePage;
 use crate::fuse::{Audience, ReadDirPlus};
 use crate::import::page_of_label;
-use crate::pgn::Page;
+use crate::pgn::EightBitPage;
 use crate::vfs::Shown;
 
 /// Options that are of use here, for completions.
@@ -297,7 +297,7 @@ pub(super) fn parse_code_page(label: &str) -> Result<CodePage, String> {
 
 /// As [`parse_code_page`], plus the code pages of DOS, which occur in texts but
 /// not in bases.
-pub(super) fn parse_text_page(label: &str) -> Result<Page, String> {
+pub(super) fn parse_text_page(label: &str) -> Result<EightBitPage, String> {
     let page = page_of_label(label);
     page.map_or_else(|| Err(parse_code_page(label).err().unwrap_or_default()), Ok)
 }

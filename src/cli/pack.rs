@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::password::PasswordFile;
 use super::{Failure, archive, print, progress, signals};
-use crate::archive::{self as format, Input};
-use crate::cbh::Parts;
+use crate::archive::{self as format, PackInput};
+use crate::cbh::BaseFiles;
 use crate::escape::Escaped;
 
 /// Arguments of `cbfs pack`.
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         let why = "exists already and is not overwritten; choose another name";
         return Err(Failure::about(&args.archive, why));
     }
-    let parts = Parts::of(&args.base).map_err(Failure::new)?;
+    let parts = BaseFiles::of(&args.base).map_err(Failure::new)?;
     let password = is_cbz
         .then(|| args.password.new_password(&args.archive))
         .transpose()?;
@@ -46,8 +46,8 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         password,
         ..format::Options::default()
     };
-    let inputs: Vec<Input<'_>> = (parts.files().iter())
-        .map(|part| Input {
+    let inputs: Vec<PackInput<'_>> = (parts.files().iter())
+        .map(|part| PackInput {
             path: part.path.clone(),
             file: part.file.as_ref(),
             modified: part.modified,

@@ -1,4 +1,5 @@
-//! Directories of the daemon for data that are not in the base.
+//! Directories of the user for data that are not in a base: caches, rejected drafts,
+//! records of merges, systemd units.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,14 +12,15 @@ use nix::unistd::{AccessFlags, access, getuid};
 /// boot.
 const SYSTEM_STATE: &str = "/var/lib/cbfs";
 
-/// Directory in which the lengths of texts are kept for the next mount.
+/// Returns the directory for caches: lengths of texts, indexes of positions, results of
+/// book walks.
 pub(super) fn cache() -> Option<PathBuf> {
     let of_unit = absolute(&variable, "CACHE_DIRECTORY");
     of_unit.or_else(|| of_user(&variable, "XDG_CACHE_HOME", ".cache"))
 }
 
-/// Directories for drafts that could not be saved: all usable ones, the best
-/// first.
+/// Returns the directories for rejected drafts and records of merges: all usable ones,
+/// the preferred one first.
 pub(super) fn state() -> Vec<PathBuf> {
     let all = state_directories(&variable, getuid().as_raw());
     all.into_iter().filter(|path| can_be_used(path)).collect()

@@ -47,11 +47,11 @@ impl ListArgs {
         &self,
         columns: &str,
         label: &str,
-    ) -> Result<Option<(Lines, OpenBase)>, Failure> {
+    ) -> Result<Option<(ReviewedLines, OpenBase)>, Failure> {
         let Some(list) = &self.apply else {
             return Ok(None);
         };
-        let lines = Lines::open(list, columns)?;
+        let lines = ReviewedLines::open(list, columns)?;
         Ok(Some((
             lines,
             change::open(&self.base, self.codepage, label)?,
@@ -71,21 +71,21 @@ impl ListArgs {
 
 /// The lines of a list behind its first, each with its number. They are read as they
 /// are asked for: a list may be much larger than memory.
-pub(super) struct Lines {
+pub(super) struct ReviewedLines {
     path: PathBuf,
     text: Box<dyn BufRead>,
     number: usize,
 }
 
-impl Lines {
-    fn open(path: &Path, columns: &str) -> Result<Lines, Failure> {
+impl ReviewedLines {
+    fn open(path: &Path, columns: &str) -> Result<ReviewedLines, Failure> {
         let text: Box<dyn BufRead> = if path == Path::new("-") {
             Box::new(io::stdin().lock())
         } else {
             let file = File::open(path).map_err(|error| Failure::about(path, error))?;
             Box::new(BufReader::new(file))
         };
-        let mut lines = Lines {
+        let mut lines = ReviewedLines {
             path: path.to_owned(),
             text,
             number: 0,
@@ -129,7 +129,7 @@ impl Lines {
     }
 }
 
-impl Iterator for Lines {
+impl Iterator for ReviewedLines {
     type Item = Result<(usize, String), Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::chosen::Search;
+use super::chosen::QuerySearch;
 use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, progress, signals};
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let (mut games, mut skipped) = (None, 0);
     if !args.terms.is_empty() {
         let of = (base.as_ref(), args.base.as_path());
-        let (found, unreadable) = Search::new(of, &query, false, quiet)?.games()?;
+        let (found, unreadable) = QuerySearch::new(of, &query, false, quiet)?.games()?;
         if found.count() == 0 {
             return Err(Failure::about(
                 &args.base,

@@ -11,14 +11,14 @@ use super::{Failure, signals};
 use crate::base::Base;
 use crate::cbh::{Error, GameId};
 use crate::escape::Escaped;
-use crate::tables::{self, Progress, Texts, Wishes};
+use crate::tables::{self, Progress, TableAsPgn, TableOptions};
 
 /// Writes the games of a base as tables into a new folder, completely or not at
 /// all. Returns the number of games that cannot be read.
 pub(super) fn export(
     base: &dyn Base,
     folder: &Path,
-    wishes: Wishes,
+    wishes: TableOptions,
     bar: &ProgressBar,
 ) -> Result<u64, Failure> {
     let ending = signals::block_unless_ignored().map_err(Failure::new)?;
@@ -52,8 +52,8 @@ impl Progress for Watch<'_> {
 }
 
 /// The games of a table as PGN.
-pub(super) fn read(path: &Path, bar: &ProgressBar) -> Result<Texts, Failure> {
+pub(super) fn read(path: &Path, bar: &ProgressBar) -> Result<TableAsPgn, Failure> {
     let name = Escaped(path.display()).to_string();
     let progress = |games: u64| bar.set_message(format!("{name}: {games} games read"));
-    Texts::open(path, &progress).map_err(|error| Failure::about(path, error))
+    TableAsPgn::open(path, &progress).map_err(|error| Failure::about(path, error))
 }

@@ -12,7 +12,7 @@ use nix::mount::{MntFlags, umount2};
 
 use super::server::Server;
 use super::{Failure, user_service};
-use crate::fuse::{Mount, canonical, detach, mount_at};
+use crate::fuse::{MountInfo, canonical, detach, mount_at};
 
 /// Default time to wait for the daemon.
 const DEFAULT_WAIT: Duration = Duration::from_secs(5);
@@ -151,7 +151,7 @@ fn process_of(place: &Path) -> Option<i32> {
 }
 
 /// Finds the mount at a path, without requests to its daemon if possible.
-fn find(mountpoint: &Path) -> io::Result<Option<(PathBuf, Mount)>> {
+fn find(mountpoint: &Path) -> io::Result<Option<(PathBuf, MountInfo)>> {
     let place = canonical(mountpoint)?;
     if let Some(mount) = mount_at(&place)? {
         return Ok(Some((place, mount)));

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::password::PasswordFile;
 use super::{Failure, archive, print, progress, signals};
-use crate::archive::{Member, Unpacked, unpack};
+use crate::archive::{ArchiveMember, Unpacked, unpack};
 use crate::escape::Escaped;
 
 /// Arguments of `cbfs unpack`.
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let archive = archive::open(&args.archive, &args.password, None)?;
     let ending = signals::block_unless_ignored().map_err(Failure::new)?;
     let is_ended = signals::flag_on_signal(ending);
-    let bytes = archive.members().iter().map(Member::size).sum();
+    let bytes = archive.members().iter().map(ArchiveMember::size).sum();
     let bar = progress::bytes_bar(Some(bytes), quiet);
     let unpacked = unpack(&archive, &args.directory, args.skip_damaged, &mut |bytes| {
         bar.inc(bytes);

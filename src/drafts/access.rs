@@ -1,6 +1,7 @@
-//! Requests of a kernel that depend on drafts: opening, reading, attributes.
+//! Types of requests that write, and those requests that need no draft of their own:
+//! permissions, fsync, mkdir and rmdir.
 
-use super::names::Entry;
+use super::names::NameTarget;
 use super::{Drafts, is_own};
 use crate::fs::{Attr, Error, Ino, NodeKind, status};
 
@@ -50,15 +51,19 @@ pub enum RenameMode {
 /// [`Error::ReadOnly`], except [`Drafts::open_file`] and requests on its
 /// handles.
 ///
-/// Only [`Drafts::flush`], [`Drafts::fsync`] and [`Drafts::rename`] save. A
-/// text that cannot be saved is returned as [`Error::Refused`] and kept in
+/// [`Drafts::flush`], [`Drafts::fsync`], [`Drafts::rename`], and
+/// [`Drafts::truncate`] without a handle save the text of a draft. A text that
+/// cannot be saved is reported as [`Error::Refused`] and kept in
 /// `.cbfs/rejected/`. These three, [`Drafts::create`], [`Drafts::unlink`] and
 /// [`Drafts::truncate`] can be slow ([`Drafts::may_take_long`]). Other requests
 /// do not wait for them, except these six in the same base.
 impl Drafts {
     /// Whether something in it can be written.
     pub fn can_be_written(&self) -> bool {
-        self.mount.slots().iter().any(|slot| slot.is_edited())
+        self.mount
+            .live_bases()
+            .iter()
+            .any(|live| live.is_editable())
     }
 
     /// Mode of a file or directory: 0644 and 0755 if it can be written, 0444
@@ -95,7 +100,7 @@ impl Drafts {
     /// Returns whether a missing name in this directory can appear without an
     /// invalidation, such as that of a rejected draft.
     pub fn may_appear(&self, directory: Ino) -> bool {
-        status::holds(directory.within_slot())
+        status::holds(directory.within_base())
     }
 
     /// Returns whether a request that writes `ino`, or the file `name` in it,
@@ -103,14 +108,14 @@ impl Drafts {
     /// into the same base is running.
     pub fn may_take_long(&self, ino: Ino, name: Option<&[u8]>) -> bool {
         let base = self.mount.base(ino);
-        if matches!(base, Ok(Some(slot)) if slot.is_saving()) {
+        if matches!(base, Ok(Some(live)) if live.is_saving()) {
             return true;
         }
         let state = self.state.lock();
         let draft = match name.map(str::from_utf8) {
             None => state.own(ino).map(|(_, draft)| draft),
             Some(Ok(name)) => match state.names.get(ino, name) {
-                Some(Entry::File(id)) => state.drafts.get(id),
+                Some(NameTarget::File(id)) => state.drafts.get(id),
                 _ => None,
             },
             Some(Err(_)) => None,
@@ -127,8 +132,8 @@ impl Drafts {
     /// Makes the present content of a file count as a new one, so that the
     /// kernel gets a new node for it.
     pub fn renew(&self, ino: Ino) {
-        if let Ok(Some(slot)) = self.mount.base(ino) {
-            slot.renew(ino.within_slot());
+        if let Ok(Some(live)) = self.mount.base(ino) {
+            live.renew(ino.within_base());
         }
     }
 
@@ -157,7 +162,7 @@ impl Drafts {
     /// [`Error::ReadOnly`] but in a base that can be written, there
     /// [`Error::Exists`], or else [`Error::NotPermitted`].
     pub fn make(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        self.edited(directory)?;
+        self.editable(directory)?;
         match self.lookup(directory, name) {
             Ok(_) => Err(Error::Exists),
             Err(Error::NotFound) => Err(Error::NotPermitted),
@@ -173,7 +178,7 @@ impl Drafts {
     /// [`Error::NotFound`], [`Error::NotADirectory`], or else
     /// [`Error::NotPermitted`].
     pub fn remove_directory(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
-        self.edited(directory)?;
+        self.editable(directory)?;
         match self.lookup(directory, name)?.kind {
             NodeKind::Directory => Err(Error::NotPermitted),
             _ => Err(Error::NotADirectory),

@@ -14,17 +14,17 @@ impl Drafts {
     /// See [`Drafts::permissions`].
     pub(crate) fn is_writable(&self, attr: &Attr) -> Result<bool, Error> {
         let base = self.mount.base(attr.ino)?;
-        let Some(slot) = base.filter(|slot| slot.is_edited()) else {
+        let Some(live) = base.filter(|live| live.is_editable()) else {
             return Ok(false);
         };
-        let inner = attr.ino.within_slot();
+        let inner = attr.ino.within_base();
         if about::holds(inner) {
             return Ok(inner == about::REJECTED);
         }
         if attr.kind == NodeKind::Directory {
-            return Ok(Drafts::role(&slot, attr.ino, SCRATCH)? != Role::Refused);
+            return Ok(Drafts::role(&live, attr.ino, SCRATCH)? != Role::Refused);
         }
-        match Drafts::check_writable(&slot, attr.ino) {
+        match Drafts::check_writable(&live, attr.ino) {
             Ok(()) => Ok(true),
             Err(Error::NotWritable | Error::NotPermitted) => Ok(false),
             Err(error) => Err(error),
@@ -44,7 +44,7 @@ impl Drafts {
         mode: Option<u16>,
         modified: Option<SystemTime>,
     ) -> Result<Attr, Error> {
-        self.edited(ino)?;
+        self.editable(ino)?;
         let attr = self.attr(ino)?;
         {
             let mut state = self.state.lock();
@@ -71,7 +71,7 @@ impl Drafts {
     /// That of the medium.
     pub fn fsync_directory(&self, ino: Ino) -> Result<(), Error> {
         match self.mount.base(ino)? {
-            Some(slot) if slot.is_edited() => slot.sync(),
+            Some(live) if live.is_editable() => live.sync(),
             _ => Ok(()),
         }
     }
@@ -92,9 +92,9 @@ impl Drafts {
     /// That of the medium.
     pub fn end(&self) -> Result<(), Error> {
         // What is being imported is not waited for.
-        self.is_over.store(true, Relaxed);
-        let slots = self.mount.slots();
-        let _all: Vec<_> = slots.iter().map(|slot| slot.lock_saves()).collect();
+        self.is_ending.store(true, Relaxed);
+        let live_bases = self.mount.live_bases();
+        let _all: Vec<_> = live_bases.iter().map(|live| live.lock_saves()).collect();
         let unsaved: Vec<u32> = {
             let state = self.state.lock();
             let drafts = state.drafts.iter();
@@ -105,9 +105,9 @@ impl Drafts {
             self.keep_draft(id, "the mount ended before it was closed");
         }
         let mut synced = Ok(());
-        for slot in &slots {
-            if slot.is_edited() {
-                synced = synced.and(slot.sync());
+        for live in &live_bases {
+            if live.is_editable() {
+                synced = synced.and(live.sync());
             }
         }
         synced

@@ -22,7 +22,7 @@ pub(super) struct Open {
     /// Whether something was written through it.
     pub(super) is_written: bool,
     /// Whether the name of the file now belongs to another file.
-    pub(super) is_over: bool,
+    pub(super) is_replaced: bool,
 }
 
 impl Open {
@@ -33,7 +33,7 @@ impl Open {
             draft,
             pin,
             is_written: false,
-            is_over: false,
+            is_replaced: false,
         }
     }
 }
@@ -94,7 +94,7 @@ impl Handles {
     /// Those that write this file, without a draft as yet.
     pub(super) fn idle_writers(&mut self, ino: Ino) -> impl Iterator<Item = &mut Open> {
         self.open.values_mut().filter(move |open| {
-            open.ino == ino && open.access.write && open.draft.is_none() && !open.is_over
+            open.ino == ino && open.access.write && open.draft.is_none() && !open.is_replaced
         })
     }
 

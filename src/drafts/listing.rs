@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::handles::Pin;
-use super::names::Entry;
+use super::names::NameTarget;
 use super::state::{Draft, Purpose};
 use super::{Access, Drafts, Handle, is_own};
 use super::{FIRST_REJECTED, failed_of_rejected};
@@ -20,8 +20,8 @@ fn attr_of(draft: &Draft) -> Attr {
 }
 
 /// What `stat` says of a rejected draft.
-fn attr_of_kept(slot: &LiveBase, kept: &Kept) -> Attr {
-    let ino = Ino::new(about::KIND, kept.number).in_slot(slot.number());
+fn attr_of_kept(live: &LiveBase, kept: &Kept) -> Attr {
+    let ino = Ino::new(about::KIND, kept.number).in_base(live.number());
     let modified = kept.stat.modified().unwrap_or(UNIX_EPOCH);
     attr_of_file(ino, kept.stat.len(), 1, modified)
 }
@@ -39,13 +39,13 @@ fn attr_of_file(ino: Ino, size: u64, links: u32, modified: SystemTime) -> Attr {
 
 /// Whether this is the number of a rejected draft.
 pub(super) fn is_rejected(ino: Ino) -> bool {
-    about::holds(ino.within_slot()) && ino.index() >= FIRST_REJECTED
+    about::holds(ino.within_base()) && ino.index() >= FIRST_REJECTED
 }
 
 /// What is being written in one directory.
 #[derive(Default)]
 pub(crate) struct Overlay {
-    entries: Vec<(u64, Box<str>, Entry)>,
+    entries: Vec<(u64, Box<str>, NameTarget)>,
     names: HashSet<Box<str>>,
     rejected: Vec<Kept>,
 }
@@ -59,10 +59,10 @@ impl Overlay {
 
 impl Drafts {
     /// What is being written in a directory.
-    pub(crate) fn overlay(&self, slot: &LiveBase, directory: Ino) -> Overlay {
+    pub(crate) fn overlay(&self, live: &LiveBase, directory: Ino) -> Overlay {
         let mut overlay = Overlay::default();
-        if directory.within_slot() == about::REJECTED {
-            let rejected = self.rejected(slot);
+        if directory.within_base() == about::REJECTED {
+            let rejected = self.rejected(live);
             overlay.rejected = rejected.map(|all| all.all()).unwrap_or_default();
         } else if !self.is_unused() {
             overlay.entries = self.state.lock().names.of(directory);
@@ -75,14 +75,14 @@ impl Drafts {
     /// Lists what a directory has of drafts: after all that the volume has.
     pub(crate) fn list_drafts(
         &self,
-        slot: &LiveBase,
+        live: &LiveBase,
         overlay: &Overlay,
         after: u64,
         listing: &mut ListingWithAttrs<'_>,
     ) {
         let rest = overlay.rejected.iter().filter_map(|kept| {
             let cookie = u64::from(kept.number);
-            let attr = (cookie > after).then(|| attr_of_kept(slot, kept))?;
+            let attr = (cookie > after).then(|| attr_of_kept(live, kept))?;
             Some((cookie, &*kept.name, attr))
         });
         let entries = overlay.entries.iter();
@@ -100,28 +100,28 @@ impl Drafts {
     }
 
     /// What `stat` says of the name of a draft, unless nothing is there.
-    fn attr_of_entry(&self, entry: &Entry) -> Option<Result<Attr, Error>> {
+    fn attr_of_entry(&self, entry: &NameTarget) -> Option<Result<Attr, Error>> {
         match entry {
-            Entry::File(id) => self
+            NameTarget::File(id) => self
                 .state
                 .lock()
                 .drafts
                 .get(id)
                 .map(|draft| Ok(attr_of(draft))),
-            Entry::Link(game) => Some(self.attr(*game)),
-            Entry::Gone { .. } => None,
+            NameTarget::Link(game) => Some(self.attr(*game)),
+            NameTarget::Gone { .. } => None,
         }
     }
 
     /// What a name stands for, if drafts know: what is there, or that
     /// nothing is.
     pub(crate) fn lookup_draft(&self, directory: Ino, name: &[u8]) -> Option<Result<Attr, Error>> {
-        if directory.within_slot() == about::REJECTED {
-            let slot = self.mount.base(directory).ok()??;
+        if directory.within_base() == about::REJECTED {
+            let live = self.mount.base(directory).ok()??;
             let find = || {
                 let name = std::str::from_utf8(name).ok()?;
-                let kept = self.rejected(&slot)?.find(name)?;
-                Some(attr_of_kept(&slot, &kept))
+                let kept = self.rejected(&live)?.find(name)?;
+                Some(attr_of_kept(&live, &kept))
             };
             return Some(find().ok_or(Error::NotFound));
         }
@@ -150,12 +150,12 @@ impl Drafts {
     }
 
     fn attr_of_rejected(&self, ino: Ino) -> Result<Attr, Error> {
-        let slot = self.mount.base(ino)?.ok_or(Error::NotFound)?;
-        let rejected = self.rejected(&slot).ok_or(Error::NotFound)?;
+        let live = self.mount.base(ino)?.ok_or(Error::NotFound)?;
+        let rejected = self.rejected(&live).ok_or(Error::NotFound)?;
         let kept = rejected
-            .get(ino.within_slot().index())
+            .get(ino.within_base().index())
             .map_err(failed_of_rejected)?;
-        Ok(attr_of_kept(&slot, &kept))
+        Ok(attr_of_kept(&live, &kept))
     }
 
     /// Bytes of a draft, for who has not opened it.

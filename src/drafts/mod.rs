@@ -25,8 +25,9 @@
 //! | [`listing`] | directories with what is being written |
 //! | [`attributes`] | modes and times, and the end |
 //!
-//! One lock guards [`State`]. It is held for short steps, never during input,
-//! output or a save. A second lock, one per base, serializes saves and renames.
+//! One lock guards [`State`]. It is held for short steps, never during a save,
+//! and during no I/O except the removal of a rejected draft by `unlink`. A second
+//! lock, one per base, serializes saves, renames and removals.
 //! A save has three steps: read the text from its buffer, save it with the
 //! editor (only other saves wait), and record that the draft is clean. If a
 //! step fails, the draft stays as it was. A text that is dropped unsaved is
@@ -88,10 +89,10 @@ pub struct Drafts {
     /// Whether there ever was one.
     is_used: AtomicBool,
     /// Whether the mount ends, and nothing more can be written.
-    is_over: AtomicBool,
+    is_ending: AtomicBool,
     /// Where rejected drafts are kept: in the first that can take one.
     directories: Vec<PathBuf>,
-    /// The rejected drafts of each slot.
+    /// The rejected drafts of each base.
     rejected: Mutex<HashMap<u64, Arc<Rejected>>>,
 }
 
@@ -104,7 +105,7 @@ impl Drafts {
             pool: Arc::new(Pool::new(scratch_bytes, directories.first().cloned())),
             state: Mutex::default(),
             is_used: AtomicBool::new(false),
-            is_over: AtomicBool::new(false),
+            is_ending: AtomicBool::new(false),
             directories: directories.to_vec(),
             rejected: Mutex::default(),
         }
@@ -114,7 +115,7 @@ impl Drafts {
     fn open_state(&self) -> Result<MutexGuard<'_, State>, Error> {
         self.is_used.store(true, Relaxed);
         let state = self.state.lock();
-        if self.is_over.load(Relaxed) {
+        if self.is_ending.load(Relaxed) {
             return Err(Error::ReadOnly);
         }
         Ok(state)
@@ -126,14 +127,14 @@ impl Drafts {
     }
 
     /// Where the rejected drafts of a base lie, if they are kept.
-    fn rejected(&self, slot: &LiveBase) -> Option<Arc<Rejected>> {
+    fn rejected(&self, live: &LiveBase) -> Option<Arc<Rejected>> {
         if self.directories.is_empty() {
             return None;
         }
         let known = self.rejected.lock();
         let mut known = known;
-        let rejected = known.entry(slot.number()).or_insert_with(|| {
-            let of_base = name_of(slot);
+        let rejected = known.entry(live.number()).or_insert_with(|| {
+            let of_base = name_of(live);
             let directories = self.directories.iter();
             let directories = directories.map(|directory| directory.join(&of_base));
             Arc::new(Rejected::new(directories.collect(), FIRST_REJECTED))
@@ -142,7 +143,7 @@ impl Drafts {
     }
 }
 
-/// Whose a draft of the file at `place` is, if it is refused.
+/// Returns the origin under which a refused draft of the file at `place` is kept.
 fn origin_of_file(place: &Place) -> Origin {
     Origin::file(place.0.0, &place.1)
 }
@@ -169,8 +170,8 @@ fn failed_of_rejected(error: io::Error) -> Error {
 
 /// Returns a directory name that is unique for a base, whichever of its files
 /// was given.
-fn name_of(slot: &LiveBase) -> String {
-    let Some(path) = slot.source().and_then(crate::fs::Source::path) else {
+fn name_of(live: &LiveBase) -> String {
+    let Some(path) = live.source().and_then(crate::fs::Source::path) else {
         return "base".to_owned();
     };
     name_of_set_elsewhere(path)
@@ -178,7 +179,7 @@ fn name_of(slot: &LiveBase) -> String {
 
 /// Whether a file is a draft with a number of its own.
 pub(crate) fn is_own(ino: Ino) -> bool {
-    ino.within_slot().kind() == KIND
+    ino.within_base().kind() == KIND
 }
 
 /// A name that can be listed.
@@ -235,34 +236,34 @@ impl Drafts {
     }
 
     /// The base that a number belongs to, if it can be edited.
-    pub(super) fn edited(&self, ino: Ino) -> Result<Arc<LiveBase>, Error> {
+    pub(super) fn editable(&self, ino: Ino) -> Result<Arc<LiveBase>, Error> {
         match self.mount.base(ino)? {
-            Some(slot) if slot.is_edited() => Ok(slot),
+            Some(live) if live.is_editable() => Ok(live),
             _ => Err(Error::ReadOnly),
         }
     }
 
     /// Calls `ask` with the editor of the present snapshot.
-    fn ask<T>(slot: &LiveBase, ask: impl Fn(&dyn Editor) -> T) -> Result<T, Error> {
-        slot.ask(|snapshot| {
+    fn ask<T>(live: &LiveBase, ask: impl Fn(&dyn Editor) -> T) -> Result<T, Error> {
+        live.ask(|snapshot| {
             let editor = snapshot.volume.editor().ok_or(Error::ReadOnly)?;
             Ok(ask(editor))
         })
     }
 
     /// Saves an edit, and notes that names must be invalidated.
-    fn save(&self, slot: &LiveBase, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
-        let saved = slot.edit(edit)?;
+    fn save(&self, live: &LiveBase, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
+        let saved = live.edit(edit)?;
         self.state.lock().names.is_changed = true;
         Ok(saved)
     }
 
     /// Returns the meaning of a name. Files have the inode numbers of the
     /// mount.
-    fn role(slot: &LiveBase, directory: Ino, name: &str) -> Result<Role, Error> {
-        let with_mount_number = |ino: Ino| ino.in_slot(slot.number());
-        let inner = directory.within_slot();
-        let role = Drafts::ask(slot, |editor| editor.role(inner, name.as_bytes()))?;
+    fn role(live: &LiveBase, directory: Ino, name: &str) -> Result<Role, Error> {
+        let with_mount_number = |ino: Ino| ino.in_base(live.number());
+        let inner = directory.within_base();
+        let role = Drafts::ask(live, |editor| editor.role(inner, name.as_bytes()))?;
         Ok(match role {
             Role::File(ino) => Role::File(with_mount_number(ino)),
             Role::Deleted(ino) => Role::Deleted(with_mount_number(ino)),

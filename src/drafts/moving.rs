@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::names::{Entry, Place};
-use super::saving::{Job, Target};
+use super::names::{NameTarget, Place};
+use super::saving::{Job, SavedAs};
 use super::settling::game_name;
 use super::state::{Purpose, State};
-use super::status::Status;
+use super::status::DraftStatus;
 use super::text_of;
 use super::{Drafts, RenameMode};
 use super::{failed, origin_of_file};
@@ -18,7 +18,7 @@ use crate::storage::SharedBuffer;
 use crate::storage::rejected::Origin;
 
 /// What is renamed.
-enum Source {
+enum MoveSource {
     /// The file of a draft.
     File(u32),
     /// A game, and whether the name is not its own.
@@ -55,17 +55,17 @@ impl Drafts {
         mode: RenameMode,
     ) -> Result<(), Error> {
         let (from, to) = ((directory, name), (new_directory, new_name));
-        let slot = self.edited(from.0)?;
+        let live = self.editable(from.0)?;
         drop(self.open_state()?);
         if mode == RenameMode::Exchange {
             return Err(Error::Invalid);
         }
-        if from.0.slot() != to.0.slot() || about::holds(from.0.within_slot()) {
+        if from.0.base_number() != to.0.base_number() || about::holds(from.0.within_base()) {
             return Err(Error::Elsewhere);
         }
         let from: Place = (from.0, text_of(from.1)?.into());
         let to: Place = (to.0, text_of(to.1)?.into());
-        let _one = slot.lock_saves();
+        let _one = live.lock_saves();
         let source = self.source(&from)?;
         let present = self.present(&to)?;
         if mode == RenameMode::NoReplace && present.is_some() {
@@ -74,28 +74,30 @@ impl Drafts {
         if from == to {
             return Ok(());
         }
-        if about::holds(to.0.within_slot()) {
+        if about::holds(to.0.within_base()) {
             return Err(Error::NotPermitted);
         }
         match (source, present) {
-            (Source::Directory, _) => self.rename_directory(&slot, &from, &to),
+            (MoveSource::Directory, _) => self.rename_directory(&live, &from, &to),
             (_, Some(present)) if present.kind == NodeKind::Directory => Err(Error::IsADirectory),
-            (Source::File(id), _) => self.rename_draft(&slot, id, &from, &to),
-            (Source::Game(game, is_link), _) => self.rename_game(&slot, game, is_link, &from, &to),
+            (MoveSource::File(id), _) => self.rename_draft(&live, id, &from, &to),
+            (MoveSource::Game(game, is_link), _) => {
+                self.rename_game(&live, game, is_link, &from, &to)
+            }
         }
     }
 
-    fn source(&self, place: &Place) -> Result<Source, Error> {
+    fn source(&self, place: &Place) -> Result<MoveSource, Error> {
         match self.entry(place) {
-            Some(Entry::File(id)) => return Ok(Source::File(id)),
-            Some(Entry::Link(game)) => return Ok(Source::Game(game, true)),
-            Some(Entry::Gone { .. }) => return Err(Error::NotFound),
+            Some(NameTarget::File(id)) => return Ok(MoveSource::File(id)),
+            Some(NameTarget::Link(game)) => return Ok(MoveSource::Game(game, true)),
+            Some(NameTarget::Gone { .. }) => return Err(Error::NotFound),
             None => {}
         }
         let attr = self.lookup(place.0, place.1.as_bytes())?;
         Ok(match attr.kind {
-            NodeKind::Directory => Source::Directory,
-            _ => Source::Game(attr.ino, false),
+            NodeKind::Directory => MoveSource::Directory,
+            _ => MoveSource::Game(attr.ino, false),
         })
     }
 
@@ -109,27 +111,27 @@ impl Drafts {
     }
 
     /// Returns what a name means to the volume, regardless of drafts.
-    fn meaning(&self, slot: &LiveBase, place: &Place) -> Result<Role, Error> {
+    fn meaning(&self, live: &LiveBase, place: &Place) -> Result<Role, Error> {
         match self.entry(place) {
-            Some(Entry::Link(game) | Entry::Gone { game, .. }) => {
-                match Drafts::role(slot, place.0, &place.1)? {
+            Some(NameTarget::Link(game) | NameTarget::Gone { game, .. }) => {
+                match Drafts::role(live, place.0, &place.1)? {
                     Role::Deleted(game) => Ok(Role::Deleted(game)),
                     _ => Ok(Role::File(game)),
                 }
             }
-            _ => Drafts::role(slot, place.0, &place.1),
+            _ => Drafts::role(live, place.0, &place.1),
         }
     }
 
-    fn rename_directory(&self, slot: &LiveBase, from: &Place, to: &Place) -> Result<(), Error> {
+    fn rename_directory(&self, live: &LiveBase, from: &Place, to: &Place) -> Result<(), Error> {
         // `mv A B` moves into B where there is a B.
         let is_into = from.0 != to.0 && from.1 == to.1;
         if from.0 != to.0 && !is_into {
             return Err(Error::NotPermitted);
         }
-        let (inner, other) = (from.0.within_slot(), to.0.within_slot());
+        let (inner, other) = (from.0.within_base(), to.0.within_base());
         let names = (from.1.as_bytes(), to.1.as_bytes());
-        let saved = self.save(slot, &mut |editor| {
+        let saved = self.save(live, &mut |editor| {
             if is_into {
                 editor.merge(inner, names.0, other)
             } else {
@@ -149,7 +151,7 @@ impl Drafts {
     /// Renames the file of a draft, which may be to save it.
     fn rename_draft(
         &self,
-        slot: &Arc<LiveBase>,
+        live: &Arc<LiveBase>,
         id: u32,
         from: &Place,
         to: &Place,
@@ -157,7 +159,7 @@ impl Drafts {
         let (buffer, purpose, mut made, is_imported, is_stray) = {
             let state = self.state.lock();
             let draft = state.drafts.get(&id).ok_or(Error::NotFound)?;
-            let is_settled = draft.status() == Status::Clean;
+            let is_settled = draft.status() == DraftStatus::Clean;
             (
                 Arc::clone(&draft.buffer),
                 draft.purpose,
@@ -169,42 +171,42 @@ impl Drafts {
         if purpose == Purpose::Log {
             return Err(Error::NotPermitted);
         }
-        let role = self.meaning(slot, to)?;
+        let role = self.meaning(live, to)?;
         let (target, purpose) = match role {
             Role::Refused => return Err(Error::NotPermitted),
             Role::Scratch => (None, Purpose::Scratch),
             Role::File(game) | Role::Deleted(game) => {
-                (Some(Target::Game(game)), Purpose::Game(game))
+                (Some(SavedAs::Game(game)), Purpose::Game(game))
             }
-            Role::New => (Some(Target::New), Purpose::New),
+            Role::New => (Some(SavedAs::New), Purpose::New),
             Role::Import if is_imported => (None, Purpose::Import),
-            Role::Import => (Some(Target::Import), Purpose::Import),
+            Role::Import => (Some(SavedAs::Import), Purpose::Import),
         };
         let is_empty = buffer.length() == 0;
-        if is_empty && matches!(target, Some(Target::Game(_))) {
+        if is_empty && matches!(target, Some(SavedAs::Game(_))) {
             return Err(Error::Refused("there is no game in it".to_owned()));
         }
         let Some(target) = target.filter(|_| !is_empty) else {
             self.move_name(id, from, to, purpose);
             return Ok(());
         };
-        if made.len() > 1 && target != Target::Import {
+        if made.len() > 1 && target != SavedAs::Import {
             made.clear();
         }
         if is_stray {
-            self.withdraw(slot, &origin_of_file(from));
+            self.forget_saved(live, &origin_of_file(from));
         }
         let origin = match target {
-            Target::Game(game) => Origin::Game(game_name(game)),
-            Target::New | Target::Import => origin_of_file(to),
+            SavedAs::Game(game) => Origin::Game(game_name(game)),
+            SavedAs::New | SavedAs::Import => origin_of_file(to),
         };
         let job = Job {
             earlier: made,
-            skips_bad: Drafts::skips_bad(slot, Some(to)),
-            ..Job::new(Arc::clone(slot), buffer, target, origin)
+            skips_bad: Drafts::skips_bad(live, Some(to)),
+            ..Job::new(Arc::clone(live), buffer, target, origin)
         };
         let mut outcome = self.run(&job);
-        if target == Target::Import {
+        if target == SavedAs::Import {
             self.log_import(to, &job, &mut outcome);
         }
         if outcome.result.is_ok() {
@@ -246,7 +248,7 @@ impl Drafts {
     /// The file at `to` loses its name to another.
     fn take_name_from(&self, state: &mut State, to: &Place) {
         let now = self.now();
-        if let Some(Entry::File(other)) = state.names.get(to.0, &to.1).cloned() {
+        if let Some(NameTarget::File(other)) = state.names.get(to.0, &to.1).cloned() {
             if let Some(draft) = state.drafts.get_mut(&other)
                 && draft.purpose != Purpose::Log
             {
@@ -266,39 +268,39 @@ impl Drafts {
 
     fn rename_game(
         &self,
-        slot: &Arc<LiveBase>,
+        live: &Arc<LiveBase>,
         game: Ino,
         is_link: bool,
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
-        let own = match Drafts::role(slot, from.0, &from.1)? {
+        let own = match Drafts::role(live, from.0, &from.1)? {
             Role::File(own) => Some(own),
             _ => None,
         };
         let is_ours = is_link || own == Some(game);
-        let inner = to.0.within_slot();
-        if !is_link && from.1 == to.1 && Drafts::ask(slot, |editor| editor.lists_deleted(inner))? {
-            self.delete(slot, from)?;
+        let inner = to.0.within_base();
+        if !is_link && from.1 == to.1 && Drafts::ask(live, |editor| editor.lists_deleted(inner))? {
+            self.delete(live, from)?;
             return Ok(());
         }
-        match (self.meaning(slot, to)?, is_link) {
-            (Role::Scratch, _) if is_ours => self.rename_to_backup(slot, game, is_link, from, to),
+        match (self.meaning(live, to)?, is_link) {
+            (Role::Scratch, _) if is_ours => self.rename_to_backup(live, game, is_link, from, to),
             (Role::File(other), true) if other == game => {
                 self.forget_link(from);
                 Ok(())
             }
             (Role::File(other), false) if other == game => Ok(()),
-            (Role::Deleted(other), false) if other == game => self.set_deleted(slot, game, false),
+            (Role::Deleted(other), false) if other == game => self.set_deleted(live, game, false),
             (Role::File(other) | Role::Deleted(other), true) => {
-                self.replace_by_link(slot, game, other, from, to)
+                self.replace_by_link(live, game, other, from, to)
             }
             (Role::New, true) => {
                 let now = self.now();
                 let mut state = self.state.lock();
                 self.take_name_from(&mut state, to);
                 state.names.remove(from, now);
-                state.names.set(to, Entry::Link(game), now);
+                state.names.set(to, NameTarget::Link(game), now);
                 Ok(())
             }
             _ => Err(Error::NotPermitted),
@@ -315,18 +317,18 @@ impl Drafts {
     /// the new one is deleted.
     fn replace_by_link(
         &self,
-        slot: &Arc<LiveBase>,
+        live: &Arc<LiveBase>,
         new: Ino,
         game: Ino,
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
-        let text = slot.present_text(new.within_slot())?;
+        let text = live.present_text(new.within_base())?;
         let buffer = Arc::new(SharedBuffer::of(&self.pool, &text).map_err(failed)?);
         let origin = Origin::Game(game_name(game));
         let job = Job {
-            earlier: vec![new.within_slot()],
-            ..Job::new(Arc::clone(slot), buffer, Target::Game(game), origin)
+            earlier: vec![new.within_base()],
+            ..Job::new(Arc::clone(live), buffer, SavedAs::Game(game), origin)
         };
         let outcome = self.run(&job);
         let now = self.now();
@@ -346,13 +348,13 @@ impl Drafts {
     /// name or the copy is removed.
     fn rename_to_backup(
         &self,
-        slot: &LiveBase,
+        live: &LiveBase,
         game: Ino,
         is_link: bool,
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
-        let text = slot.present_text(game.within_slot())?;
+        let text = live.present_text(game.within_base())?;
         let buffer = SharedBuffer::of(&self.pool, &text).map_err(failed)?;
         let now = self.now();
         let mut state = self.open_state()?;
@@ -363,7 +365,7 @@ impl Drafts {
             copy.backup_of = Some(from.clone());
         }
         state.leave(game);
-        let gone = Entry::Gone {
+        let gone = NameTarget::Gone {
             game,
             backup,
             is_link,

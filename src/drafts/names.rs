@@ -17,7 +17,7 @@ pub(super) type Place = (Ino, Box<str>);
 
 /// What a name stands for.
 #[derive(Clone, Debug)]
-pub(super) enum Entry {
+pub(super) enum NameTarget {
     /// The file of a draft.
     File(u32),
     /// A game that was made of what was written under this name.
@@ -34,27 +34,27 @@ pub(super) enum Entry {
 
 /// All such names.
 #[derive(Debug, Default)]
-pub(super) struct Names {
-    directories: HashMap<Ino, Directory>,
+pub(super) struct DraftNames {
+    directories: HashMap<Ino, ScratchDirectory>,
     next: u64,
     files: usize,
-    /// Whether the kernel may have been told what no longer holds: of these names,
-    /// or of what was saved.
+    /// Whether names or saved files have changed since the kernel was last told to
+    /// invalidate its caches.
     pub(super) is_changed: bool,
     /// Names of links, the oldest first; some may have gone.
     links: VecDeque<Place>,
 }
 
 #[derive(Debug)]
-struct Directory {
-    entries: BTreeMap<Box<str>, (u64, Entry)>,
+struct ScratchDirectory {
+    entries: BTreeMap<Box<str>, (u64, NameTarget)>,
     /// When something came or went.
     modified: SystemTime,
 }
 
-impl Names {
+impl DraftNames {
     /// What `name` stands for.
-    pub(super) fn get(&self, directory: Ino, name: &str) -> Option<&Entry> {
+    pub(super) fn get(&self, directory: Ino, name: &str) -> Option<&NameTarget> {
         let directory = self.directories.get(&directory)?;
         directory.entries.get(name).map(|(_, entry)| entry)
     }
@@ -66,7 +66,7 @@ impl Names {
     }
 
     /// The names in this directory with their cookies, in that order.
-    pub(super) fn of(&self, directory: Ino) -> Vec<(u64, Box<str>, Entry)> {
+    pub(super) fn of(&self, directory: Ino) -> Vec<(u64, Box<str>, NameTarget)> {
         let directory = self.directories.get(&directory);
         let entries = directory.iter().flat_map(|directory| &directory.entries);
         let mut all: Vec<_> = entries
@@ -85,21 +85,26 @@ impl Names {
     }
 
     /// Lets a name stand for `entry`; gives what it stood for.
-    pub(super) fn set(&mut self, place: &Place, entry: Entry, now: SystemTime) -> Option<Entry> {
+    pub(super) fn set(
+        &mut self,
+        place: &Place,
+        entry: NameTarget,
+        now: SystemTime,
+    ) -> Option<NameTarget> {
         let before = self.remove(place, now);
         match &entry {
-            Entry::File(_) => self.files += 1,
-            Entry::Link(_) => {
+            NameTarget::File(_) => self.files += 1,
+            NameTarget::Link(_) => {
                 self.links.push_back(place.clone());
                 self.forget_links(now);
             }
-            Entry::Gone { .. } => {}
+            NameTarget::Gone { .. } => {}
         }
         self.is_changed = true;
         let cookie = FIRST_COOKIE + self.next;
         self.next += 1;
         let directory = self.directories.entry(place.0);
-        let directory = directory.or_insert_with(|| Directory {
+        let directory = directory.or_insert_with(|| ScratchDirectory {
             entries: BTreeMap::new(),
             modified: now,
         });
@@ -109,12 +114,12 @@ impl Names {
     }
 
     /// Forgets a name; gives what it stood for.
-    pub(super) fn remove(&mut self, place: &Place, now: SystemTime) -> Option<Entry> {
+    pub(super) fn remove(&mut self, place: &Place, now: SystemTime) -> Option<NameTarget> {
         let directory = self.directories.get_mut(&place.0)?;
         let (_, entry) = directory.entries.remove(&place.1)?;
         directory.modified = now;
         self.is_changed = true;
-        if matches!(entry, Entry::File(_)) {
+        if matches!(entry, NameTarget::File(_)) {
             self.files = self.files.saturating_sub(1);
         }
         Some(entry)
@@ -125,7 +130,7 @@ impl Names {
             let Some(oldest) = self.links.pop_front() else {
                 return;
             };
-            if matches!(self.get(oldest.0, &oldest.1), Some(Entry::Link(_))) {
+            if matches!(self.get(oldest.0, &oldest.1), Some(NameTarget::Link(_))) {
                 self.remove(&oldest, now);
             }
         }

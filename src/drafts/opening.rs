@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::handles::{Open, Pin};
 use super::listing::is_rejected;
-use super::names::{Entry, Place};
+use super::names::{NameTarget, Place};
 use super::saving::is_partial;
 use super::state::Purpose;
 use super::{Access, Drafts, Handle};
@@ -31,17 +31,17 @@ impl Drafts {
         access: Access,
         is_exclusive: bool,
     ) -> Result<(Attr, Handle), Error> {
-        let slot = self.edited(directory)?;
+        let live = self.editable(directory)?;
         drop(self.open_state()?);
-        if about::holds(directory.within_slot()) {
+        if about::holds(directory.within_base()) {
             return match self.lookup(directory, name) {
                 Ok(_) => Err(Error::Exists),
                 Err(_) => Err(Error::NotPermitted),
             };
         }
         let place: Place = (directory, text_of(name)?.into());
-        if let Some(Entry::Gone { game, is_link, .. }) = self.entry(&place) {
-            return self.create_game(&slot, &place, game, is_link, access);
+        if let Some(NameTarget::Gone { game, is_link, .. }) = self.entry(&place) {
+            return self.create_game(&live, &place, game, is_link, access);
         }
         if let Some(present) = self.present(&place)? {
             if is_exclusive {
@@ -50,12 +50,12 @@ impl Drafts {
             let handle = self.open_file(present.ino, access)?;
             return Ok((self.attr_open(handle)?, handle));
         }
-        let purpose = match Drafts::role(&slot, directory, &place.1)? {
+        let purpose = match Drafts::role(&live, directory, &place.1)? {
             Role::New => Purpose::New,
             Role::Import => Purpose::Import,
             Role::Scratch => Purpose::Scratch,
             Role::Deleted(game) | Role::File(game) => {
-                return self.create_game(&slot, &place, game, false, access);
+                return self.create_game(&live, &place, game, false, access);
             }
             Role::Refused => return Err(Error::NotPermitted),
         };
@@ -63,7 +63,7 @@ impl Drafts {
     }
 
     /// What the name of a draft stands for.
-    pub(super) fn entry(&self, place: &Place) -> Option<Entry> {
+    pub(super) fn entry(&self, place: &Place) -> Option<NameTarget> {
         self.state.lock().names.get(place.0, &place.1).cloned()
     }
 
@@ -91,24 +91,24 @@ impl Drafts {
     /// is written will be that game.
     fn create_game(
         &self,
-        slot: &LiveBase,
+        live: &LiveBase,
         place: &Place,
         game: Ino,
         is_link: bool,
         access: Access,
     ) -> Result<(Attr, Handle), Error> {
-        let _one = slot.lock_saves();
-        if is_partial(slot, game) {
+        let _one = live.lock_saves();
+        if is_partial(live, game) {
             return Err(Error::NotWritable);
         }
         let is_deleted = matches!(
-            Drafts::role(slot, place.0, &place.1)?,
+            Drafts::role(live, place.0, &place.1)?,
             Role::Deleted(deleted) if deleted == game
         );
         if is_deleted {
-            self.set_deleted(slot, game, false)?;
+            self.set_deleted(live, game, false)?;
         }
-        let base = slot.present_text(game.within_slot())?.mark();
+        let base = live.present_text(game.within_base())?.mark();
         let buffer = SharedBuffer::new(&self.pool);
         buffer.set_length(0, MOST_GAME).map_err(failed)?;
         let now = self.now();
@@ -116,7 +116,7 @@ impl Drafts {
             let mut state = self.open_state()?;
             state.leave(game);
             if is_link {
-                state.names.set(place, Entry::Link(game), now);
+                state.names.set(place, NameTarget::Link(game), now);
             } else {
                 state.names.remove(place, now);
             }
@@ -139,14 +139,14 @@ impl Drafts {
         if is_own(ino) {
             return self.open_own(ino, access);
         }
-        let slot = self.mount.base(ino)?;
-        let is_edited = slot.as_ref().is_some_and(|slot| slot.is_edited());
-        if access.write && !is_edited {
+        let live = self.mount.base(ino)?;
+        let is_editable = live.as_ref().is_some_and(|live| live.is_editable());
+        if access.write && !is_editable {
             return Err(Error::ReadOnly);
         }
-        let is_status = about::holds(ino.within_slot()) && !is_rejected(ino);
-        let slot = slot.filter(|_| !is_status);
-        let Some(slot) = slot else {
+        let is_status = about::holds(ino.within_base()) && !is_rejected(ino);
+        let live = live.filter(|_| !is_status);
+        let Some(live) = live else {
             if self.attr(ino)?.kind == NodeKind::Directory {
                 return Err(Error::IsADirectory);
             }
@@ -157,9 +157,9 @@ impl Drafts {
             return Ok(self.state.lock().open(handle));
         };
         if is_rejected(ino) {
-            return self.open_rejected(&slot, ino, access);
+            return self.open_rejected(&live, ino, access);
         }
-        self.open_shown(&slot, ino, access)
+        self.open_shown(&live, ino, access)
     }
 
     /// The game that a file with a number of its own has become.
@@ -201,22 +201,22 @@ impl Drafts {
         Ok(handle)
     }
 
-    fn open_rejected(&self, slot: &LiveBase, ino: Ino, access: Access) -> Result<Handle, Error> {
+    fn open_rejected(&self, live: &LiveBase, ino: Ino, access: Access) -> Result<Handle, Error> {
         if access.write {
             return Err(Error::NotWritable);
         }
-        let rejected = self.rejected(slot).ok_or(Error::NotFound)?;
+        let rejected = self.rejected(live).ok_or(Error::NotFound)?;
         let file = rejected
-            .open(ino.within_slot().index())
+            .open(ino.within_base().index())
             .map_err(failed_of_rejected)?;
         let pin = Pin::Disk(Arc::new(file));
         Ok(self.state.lock().open(Open::new(ino, access, None, pin)))
     }
 
     /// Opens a file that the volume shows.
-    fn open_shown(&self, slot: &LiveBase, ino: Ino, access: Access) -> Result<Handle, Error> {
-        let inner = ino.within_slot();
-        let kind = slot.ask(|snapshot| snapshot.volume.node(inner))?.kind;
+    fn open_shown(&self, live: &LiveBase, ino: Ino, access: Access) -> Result<Handle, Error> {
+        let inner = ino.within_base();
+        let kind = live.ask(|snapshot| snapshot.volume.node(inner))?.kind;
         match kind {
             NodeKind::Directory => return Err(Error::IsADirectory),
             NodeKind::Symlink => return Err(Error::Invalid),
@@ -226,18 +226,18 @@ impl Drafts {
             if access.write {
                 return Err(Error::NotWritable);
             }
-            let pin = Pin::Mark(slot.present(inner)?.generation);
+            let pin = Pin::Mark(live.present(inner)?.generation);
             return Ok(self.state.lock().open(Open::new(ino, access, None, pin)));
         }
-        // Told: whoever asks for the length now is told the same.
-        slot.present(inner)?;
-        let text = slot.present_text(inner)?;
+        // Records this content as reported, so that `getattr` returns its length.
+        live.present(inner)?;
+        let text = live.present_text(inner)?;
         if !access.write {
             // The draft is for those who write it: others read what is stored.
             let open = Open::new(ino, access, None, Pin::Text(text));
             return Ok(self.state.lock().open(open));
         }
-        Drafts::check_writable(slot, ino)?;
+        Drafts::check_writable(live, ino)?;
         self.open_to_write(ino, access, text)
     }
 
@@ -247,8 +247,8 @@ impl Drafts {
     ///
     /// [`Error::Stale`] if it is gone; those of [`Drafts::read`].
     pub fn open_earlier(&self, ino: Ino, mark: u32) -> Result<Handle, Error> {
-        let slot = self.mount.base(ino)?.ok_or(Error::Stale)?;
-        let pin = Pin::Text(slot.text_with(ino.within_slot(), mark)?);
+        let live = self.mount.base(ino)?.ok_or(Error::Stale)?;
+        let pin = Pin::Text(live.text_with(ino.within_base(), mark)?);
         let open = Open::new(ino, Access::READ, None, pin);
         Ok(self.state.lock().open(open))
     }
@@ -263,9 +263,15 @@ impl Drafts {
         let (again, ino) = {
             let mut state = self.state.lock();
             let open = state.handles.get(handle)?;
-            let (ino, is_over) = (open.ino, open.is_over);
+            let (ino, is_replaced) = (open.ino, open.is_replaced);
             let again = Open::new(ino, access, open.draft, open.pin.clone());
-            (state.open(Open { is_over, ..again }), ino)
+            (
+                state.open(Open {
+                    is_replaced,
+                    ..again
+                }),
+                ino,
+            )
         };
         if access.truncate && access.write {
             let cut = self.truncate(ino, Some(again), 0);
@@ -286,12 +292,12 @@ impl Drafts {
     }
 
     /// Whether what is written to a file that the volume shows may be saved.
-    pub(super) fn check_writable(slot: &LiveBase, game: Ino) -> Result<(), Error> {
-        let (first, last) = slot.snapshot().rendered();
-        if !(first..=last).contains(&game) || is_partial(slot, game) {
+    pub(super) fn check_writable(live: &LiveBase, game: Ino) -> Result<(), Error> {
+        let (first, last) = live.snapshot().rendered();
+        if !(first..=last).contains(&game) || is_partial(live, game) {
             return Err(Error::NotWritable);
         }
-        let is_editable = Drafts::ask(slot, |editor| editor.is_editable(game.within_slot()))?;
+        let is_editable = Drafts::ask(live, |editor| editor.is_editable(game.within_base()))?;
         is_editable.then_some(()).ok_or(Error::NotPermitted)
     }
 

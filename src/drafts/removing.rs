@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Drafts;
-use super::names::{Entry, Place};
+use super::names::{NameTarget, Place};
 use super::state::{Draft, Purpose};
 use super::{MOST_GAME, text_of};
 use super::{failed, failed_of_rejected, origin_of_file};
@@ -17,12 +17,12 @@ impl Drafts {
     /// Deletes a game, or brings it back.
     pub(super) fn set_deleted(
         &self,
-        slot: &LiveBase,
+        live: &LiveBase,
         game: Ino,
         is_deleted: bool,
     ) -> Result<(), Error> {
-        let inner = game.within_slot();
-        self.save(slot, &mut |editor| editor.set_deleted(inner, is_deleted))?;
+        let inner = game.within_base();
+        self.save(live, &mut |editor| editor.set_deleted(inner, is_deleted))?;
         Ok(())
     }
 
@@ -48,38 +48,38 @@ impl Drafts {
         name: &[u8],
         may_delete: impl FnOnce(Ino) -> bool,
     ) -> Result<(), Error> {
-        let slot = self.edited(directory)?;
+        let live = self.editable(directory)?;
         drop(self.open_state()?);
         let place: Place = (directory, text_of(name)?.into());
-        if about::holds(directory.within_slot()) {
+        if about::holds(directory.within_base()) {
             self.lookup(directory, name)?;
-            if directory.within_slot() != about::REJECTED {
+            if directory.within_base() != about::REJECTED {
                 return Err(Error::NotPermitted);
             }
-            let rejected = self.rejected(&slot).ok_or(Error::NotFound)?;
+            let rejected = self.rejected(&live).ok_or(Error::NotFound)?;
             return rejected.remove(&place.1).map_err(failed_of_rejected);
         }
-        let _one = slot.lock_saves();
+        let _one = live.lock_saves();
         let now = self.now();
         match self.entry(&place) {
-            Some(Entry::File(id)) => {
+            Some(NameTarget::File(id)) => {
                 self.remove_log(&place);
                 let mut state = self.state.lock();
                 if state.drafts.get(&id).is_some_and(Draft::is_stray) {
-                    self.withdraw(&slot, &origin_of_file(&place));
+                    self.forget_saved(&live, &origin_of_file(&place));
                 }
                 if let Some(draft) = state.drafts.get_mut(&id) {
-                    // Who writes on writes to nowhere.
+                    // Later writes through open handles are not saved.
                     draft.purpose = Purpose::Scratch;
                 }
                 state.unname(id, now);
                 return Ok(());
             }
-            Some(Entry::Link(_)) => {
+            Some(NameTarget::Link(_)) => {
                 self.forget_link(&place);
                 return Ok(());
             }
-            Some(Entry::Gone { .. }) => return Err(Error::NotFound),
+            Some(NameTarget::Gone { .. }) => return Err(Error::NotFound),
             None => {}
         }
         let attr = self.lookup(directory, name)?;
@@ -88,22 +88,22 @@ impl Drafts {
         }
         if !may_delete(attr.ino) {
             log::warn!(
-                "{} is not deleted: a program wants to clear up after its text was refused, and the \
-                 stored game is not what it wrote; remove it once more to delete it",
+                "{} is not deleted: the program that removes it has just failed to save it, and the \
+                stored game is unchanged; remove it again to delete it",
                 place.1
             );
             return Err(Error::NotPermitted);
         }
-        self.delete(&slot, &place)
+        self.delete(&live, &place)
     }
 
     /// Deletes the game of this name, where that is what removing it means.
-    pub(super) fn delete(&self, slot: &LiveBase, place: &Place) -> Result<(), Error> {
-        let inner = place.0.within_slot();
-        let is_deleted_so = Drafts::ask(slot, |editor| editor.deletes_in(inner))?;
-        match Drafts::role(slot, place.0, &place.1)? {
+    pub(super) fn delete(&self, live: &LiveBase, place: &Place) -> Result<(), Error> {
+        let inner = place.0.within_base();
+        let is_deleted_so = Drafts::ask(live, |editor| editor.deletes_in(inner))?;
+        match Drafts::role(live, place.0, &place.1)? {
             Role::File(game) if is_deleted_so => {
-                self.set_deleted(slot, game, true)?;
+                self.set_deleted(live, game, true)?;
                 let mut state = self.state.lock();
                 state.leave(game);
                 Ok(())
@@ -117,7 +117,7 @@ impl Drafts {
         let now = self.now();
         let name: Box<str> = format!("{}.log", place.1).into();
         let mut state = self.state.lock();
-        if let Some(Entry::File(log)) = state.names.get(place.0, &name).cloned()
+        if let Some(NameTarget::File(log)) = state.names.get(place.0, &name).cloned()
             && state
                 .drafts
                 .get(&log)
@@ -134,16 +134,16 @@ impl Drafts {
     /// [`Error::Exists`]; [`Error::NotPermitted`] if the name is not one for
     /// such a file; [`Error::NoSpace`].
     pub fn link(&self, ino: Ino, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        let slot = self.edited(directory)?;
-        if ino.slot() != directory.slot() {
+        let live = self.editable(directory)?;
+        if ino.base_number() != directory.base_number() {
             return Err(Error::Elsewhere);
         }
         let place: Place = (directory, text_of(name)?.into());
         if self.present(&place)?.is_some() {
             return Err(Error::Exists);
         }
-        if about::holds(directory.within_slot())
-            || Drafts::role(&slot, directory, &place.1)? != Role::Scratch
+        if about::holds(directory.within_base())
+            || Drafts::role(&live, directory, &place.1)? != Role::Scratch
         {
             return Err(Error::NotPermitted);
         }

@@ -9,7 +9,7 @@ use super::failed;
 use super::names::Place;
 use super::settling::origin_of;
 use super::state::{Draft, Purpose};
-use super::status::{Becomes, Effect, Event, Rejection, Status};
+use super::status::{Becomes, DraftEvent, DraftStatus, Effect, Rejection};
 use super::{Drafts, Handle};
 use crate::fs::editor::{Editor, Refusal, Saved};
 use crate::fs::mount::live_base::LiveBase;
@@ -20,9 +20,9 @@ use crate::storage::rejected::Origin;
 
 /// What is to be saved, and as what.
 pub(super) struct Job {
-    pub(super) slot: Arc<LiveBase>,
+    pub(super) live: Arc<LiveBase>,
     pub(super) buffer: Arc<SharedBuffer>,
-    pub(super) target: Target,
+    pub(super) target: SavedAs,
     /// Mark of the text that the draft began with, or that a save of it made.
     pub(super) base: Option<u32>,
     /// The files that an earlier save of the same draft made, which this one
@@ -38,12 +38,12 @@ pub(super) struct Job {
     /// Whose draft it is, if it is refused.
     pub(super) origin: Origin,
     /// Status of its text.
-    pub(super) status: Status,
+    pub(super) status: DraftStatus,
 }
 
 /// What a text is saved as; numbers are those of the mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum SavedAs {
     Game(Ino),
     New,
     Import,
@@ -69,13 +69,13 @@ pub(super) struct SaveOutcome {
 impl Job {
     /// Of a text that is new, and no draft's.
     pub(super) fn new(
-        slot: Arc<LiveBase>,
+        live: Arc<LiveBase>,
         buffer: Arc<SharedBuffer>,
-        target: Target,
+        target: SavedAs,
         origin: Origin,
     ) -> Job {
         Job {
-            slot,
+            live,
             buffer,
             target,
             base: None,
@@ -84,7 +84,7 @@ impl Job {
             skips_bad: false,
             handle: None,
             origin,
-            status: Status::Clean,
+            status: DraftStatus::Clean,
         }
     }
 
@@ -92,12 +92,12 @@ impl Job {
     /// before.
     fn game(&self) -> Option<Ino> {
         match self.target {
-            Target::Game(game) => Some(game),
-            Target::New => {
+            SavedAs::Game(game) => Some(game),
+            SavedAs::New => {
                 let game = self.earlier.first()?;
-                Some(game.in_slot(self.slot.number()))
+                Some(game.in_base(self.live.number()))
             }
-            Target::Import => None,
+            SavedAs::Import => None,
         }
     }
 
@@ -106,8 +106,8 @@ impl Job {
         let Some(game) = self.game() else {
             return Ok(());
         };
-        let snapshot = self.slot.snapshot();
-        let present = snapshot.attr_of(&snapshot.volume.node(game.within_slot())?)?;
+        let snapshot = self.live.snapshot();
+        let present = snapshot.attr_of(&snapshot.volume.node(game.within_base())?)?;
         if self.base.is_some_and(|base| base != present.generation) {
             let why = "the game was changed by another program after this draft was begun";
             return Err(Refusal::Text(why.to_owned()));
@@ -118,15 +118,15 @@ impl Job {
     /// Saves the one game that `text` is, after [`check`](Job::check).
     fn save(&self, editor: &dyn Editor, text: &[u8]) -> Result<Saved, Refusal> {
         match self.target {
-            Target::Game(game) => editor.replace(game.within_slot(), text, &self.earlier),
-            Target::New | Target::Import => editor.append(text, &self.earlier),
+            SavedAs::Game(game) => editor.replace(game.within_base(), text, &self.earlier),
+            SavedAs::New | SavedAs::Import => editor.append(text, &self.earlier),
         }
     }
 }
 
 /// Whether only a part of a game could be read.
-pub(super) fn is_partial(slot: &LiveBase, game: Ino) -> bool {
-    let measure = slot.snapshot().sizes.get(game.within_slot());
+pub(super) fn is_partial(live: &LiveBase, game: Ino) -> bool {
+    let measure = live.snapshot().sizes.get(game.within_base());
     measure.is_some_and(|measure| measure.completeness == Completeness::Partial)
 }
 
@@ -142,19 +142,19 @@ impl Drafts {
             };
             let version = draft.buffer.version();
             let target = match draft.purpose {
-                Purpose::Game(game) => Some(Target::Game(game)),
-                Purpose::New => Some(Target::New),
-                Purpose::Import => Some(Target::Import),
-                Purpose::Scratch | Purpose::Log | Purpose::Over => None,
+                Purpose::Game(game) => Some(SavedAs::Game(game)),
+                Purpose::New => Some(SavedAs::New),
+                Purpose::Import => Some(SavedAs::Import),
+                Purpose::Scratch | Purpose::Log | Purpose::Replaced => None,
             };
             let becomes = match target {
                 // Whatever it was, it is no game without a text.
                 _ if draft.buffer.length() == 0 => Becomes::Nothing,
-                None if draft.purpose == Purpose::Over => Becomes::Replaced,
+                None if draft.purpose == Purpose::Replaced => Becomes::Replaced,
                 None => Becomes::Nothing,
                 Some(_) => Becomes::Games,
             };
-            match (draft.note(version, Event::Flushed(becomes)), target) {
+            match (draft.note(version, DraftEvent::Flushed(becomes)), target) {
                 (Effect::Save, Some(target)) => Some(self.job(draft, target, handle)?),
                 (Effect::RefuseReplaced, _) => None,
                 (Effect::Repeat(reason), _) => return Err(Error::Refused(reason)),
@@ -167,27 +167,27 @@ impl Drafts {
         }
     }
 
-    fn job(&self, draft: &Draft, target: Target, handle: Handle) -> Result<Job, Error> {
-        let (slot, buffer) = (self.edited(draft.ino)?, Arc::clone(&draft.buffer));
+    fn job(&self, draft: &Draft, target: SavedAs, handle: Handle) -> Result<Job, Error> {
+        let (live, buffer) = (self.editable(draft.ino)?, Arc::clone(&draft.buffer));
         Ok(Job {
             base: draft.base,
             earlier: draft.made.clone(),
-            keeps_earlier: target != Target::Import || draft.is_confirmed,
+            keeps_earlier: target != SavedAs::Import || draft.is_confirmed,
             handle: Some(handle),
             status: draft.status(),
-            ..Job::new(slot, buffer, target, origin_of(draft))
+            ..Job::new(live, buffer, target, origin_of(draft))
         })
     }
 
     fn save_job(&self, id: u32, mut job: Job) -> Result<(), Error> {
-        if job.target == Target::Import && self.is_imported(id, &job) {
+        if job.target == SavedAs::Import && self.is_imported(id, &job) {
             return Ok(());
         }
         let place = self.place_of(id);
         job.skips_bad =
-            job.target == Target::Import && Drafts::skips_bad(&job.slot, place.as_ref());
+            job.target == SavedAs::Import && Drafts::skips_bad(&job.live, place.as_ref());
         let mut outcome = self.run(&job);
-        if job.target == Target::Import {
+        if job.target == SavedAs::Import {
             let place = self.place_of(id);
             if let Some(place) = place {
                 self.log_import(&place, &job, &mut outcome);
@@ -198,10 +198,10 @@ impl Drafts {
     }
 
     /// Whether bad games are left out of what is written at a place.
-    pub(super) fn skips_bad(slot: &LiveBase, place: Option<&Place>) -> bool {
+    pub(super) fn skips_bad(live: &LiveBase, place: Option<&Place>) -> bool {
         place.is_some_and(|(directory, _)| {
-            let directory = directory.within_slot();
-            Drafts::ask(slot, |editor| editor.skips_bad(directory)).unwrap_or(false)
+            let directory = directory.within_base();
+            Drafts::ask(live, |editor| editor.skips_bad(directory)).unwrap_or(false)
         })
     }
 
@@ -220,7 +220,7 @@ impl Drafts {
         };
         let version = job.buffer.version();
         let is_same = |before| {
-            let digest = job.buffer.digest(&self.is_over);
+            let digest = job.buffer.digest(&self.is_ending);
             digest.is_ok_and(|digest| digest == before)
         };
         if !imported.is_some_and(is_same) {
@@ -228,7 +228,7 @@ impl Drafts {
         }
         let mut state = self.state.lock();
         if let Some(draft) = state.drafts.get_mut(&id) {
-            draft.note(version, Event::Saved);
+            draft.note(version, DraftEvent::Saved);
         }
         true
     }
@@ -240,8 +240,8 @@ impl Drafts {
             return self.refused(job, version, Refusal::Text(reason_of_gap(&failed(why))));
         }
         match job.target {
-            Target::Import => self.import(job),
-            Target::Game(_) | Target::New => self.save_game(job),
+            SavedAs::Import => self.import(job),
+            SavedAs::Game(_) | SavedAs::New => self.save_game(job),
         }
     }
 
@@ -251,7 +251,7 @@ impl Drafts {
             return self.refused(job, version, Error::TooLarge.into());
         }
         let mut has_changed = false;
-        let saved = self.save(&job.slot, &mut |editor| {
+        let saved = self.save(&job.live, &mut |editor| {
             job.check()?;
             let (text, read) = job.buffer.all().map_err(failed)?;
             version = read;
@@ -264,7 +264,7 @@ impl Drafts {
                 // An editor that was refused puts back what was there before:
                 // what it could not save is not settled by that.
                 if has_changed || job.status.was_refused() {
-                    self.withdraw(&job.slot, &job.origin);
+                    self.forget_saved(&job.live, &job.origin);
                 }
                 self.saved(job, version, saved, None)
             }
@@ -278,19 +278,19 @@ impl Drafts {
         let version = job.buffer.version();
         let mut digest = None;
         let mut bad = None;
-        let imported = self.save(&job.slot, &mut |editor| {
-            let mut text = job.buffer.reader(&self.is_over);
+        let imported = self.save(&job.live, &mut |editor| {
+            let mut text = job.buffer.reader(&self.is_ending);
             bad = job.skips_bad.then(|| SharedBuffer::new(&self.pool));
             let mut out = bad.as_ref();
             let out = out.as_mut().map(|out| out as &mut dyn Write);
-            let saved = editor.import(&mut text, out, &self.is_over, &job.earlier)?;
+            let saved = editor.import(&mut text, out, &self.is_ending, &job.earlier)?;
             let is_same = |_: &u64| job.buffer.version() == version;
-            digest = job.buffer.digest(&self.is_over).ok().filter(is_same);
+            digest = job.buffer.digest(&self.is_ending).ok().filter(is_same);
             Ok(saved)
         });
         let refusal = match imported {
             Ok(saved) => {
-                self.withdraw(&job.slot, &job.origin);
+                self.forget_saved(&job.live, &job.origin);
                 let outcome = self.saved(job, version, saved, digest);
                 return SaveOutcome { bad, ..outcome };
             }
@@ -298,7 +298,7 @@ impl Drafts {
         };
         let refusal = if job.buffer.version() != version {
             Refusal::Text("it was written while it was imported".to_owned())
-        } else if self.is_over.load(Relaxed) {
+        } else if self.is_ending.load(Relaxed) {
             Refusal::Text("the mount ended before all of it was imported".to_owned())
         } else {
             refusal
@@ -307,8 +307,8 @@ impl Drafts {
     }
 
     fn saved(&self, job: &Job, version: u64, saved: Saved, imported: Option<u64>) -> SaveOutcome {
-        if !matches!(job.target, Target::Game(_)) {
-            self.remove_superseded_drafts(&job.slot);
+        if !matches!(job.target, SavedAs::Game(_)) {
+            self.remove_superseded_drafts(&job.live);
         }
         let made = saved.files;
         let base = Drafts::mark_of(job, &made);
@@ -327,18 +327,18 @@ impl Drafts {
     /// Returns the mark of the one saved game, which is reported with it.
     fn mark_of(job: &Job, made: &[Ino]) -> Option<u32> {
         let game = match job.target {
-            Target::Game(game) => game.within_slot(),
-            Target::New => *made.first()?,
-            Target::Import => return None,
+            SavedAs::Game(game) => game.within_base(),
+            SavedAs::New => *made.first()?,
+            SavedAs::Import => return None,
         };
-        let attr = job.slot.present(game).ok()?;
+        let attr = job.live.present(game).ok()?;
         Some(attr.generation)
     }
 
     /// Keeps what was refused.
     fn refused(&self, job: &Job, version: u64, refusal: Refusal) -> SaveOutcome {
         if !job.keeps_earlier && !job.earlier.is_empty() {
-            let withdrawn = self.save(&job.slot, &mut |editor| editor.withdraw(&job.earlier));
+            let withdrawn = self.save(&job.live, &mut |editor| editor.withdraw(&job.earlier));
             if let Err(why) = withdrawn {
                 log::warn!("earlier games of this import stay: {why}");
             }
@@ -351,7 +351,7 @@ impl Drafts {
         };
         let reason = job.status.first_reason(&why);
         let rejection = Rejection {
-            is_kept: self.keep(&job.slot, &job.origin, &job.buffer, &reason),
+            is_kept: self.keep(&job.live, &job.origin, &job.buffer, &reason),
             reason,
             may_retry,
         };

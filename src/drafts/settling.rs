@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Drafts;
-use super::names::{Entry, Place};
+use super::names::{NameTarget, Place};
 use super::origin_of_file;
-use super::saving::{Job, SaveOutcome, Target};
+use super::saving::{Job, SaveOutcome, SavedAs};
 use super::state::{Draft, Purpose, State};
-use super::status::{Event, Rejection};
+use super::status::{DraftEvent, Rejection};
 use super::text_of;
 use crate::escape::push_line;
 use crate::fs::Ino;
@@ -28,11 +28,11 @@ const WHY_BAD: &str = "the line before each game says what is wrong with it";
 impl Drafts {
     /// Writes down what came of a save.
     pub(super) fn settle(&self, id: u32, job: &Job, outcome: &SaveOutcome) {
-        let is_new = outcome.result.is_ok() && job.target == Target::New;
+        let is_new = outcome.result.is_ok() && job.target == SavedAs::New;
         let new_name = self.place_of(id).filter(|_| is_new);
         let role = new_name
             .as_ref()
-            .map(|place| Drafts::role(&job.slot, place.0, &place.1));
+            .map(|place| Drafts::role(&job.live, place.0, &place.1));
         let is_given = matches!(role, Some(Ok(Role::File(_))));
         let now = self.now();
         let mut state = self.state.lock();
@@ -42,7 +42,7 @@ impl Drafts {
         let event = outcome
             .rejection
             .clone()
-            .map_or(Event::Saved, Event::Refused);
+            .map_or(DraftEvent::Saved, DraftEvent::Refused);
         draft.note(outcome.version, event);
         draft.made.clone_from(&outcome.made);
         if outcome.result.is_ok() {
@@ -62,16 +62,16 @@ impl Drafts {
     /// Keeps a text that is not saved, and says so; gives whether it is kept.
     pub(super) fn keep(
         &self,
-        slot: &LiveBase,
+        live: &LiveBase,
         origin: &Origin,
         buffer: &SharedBuffer,
         why: &str,
     ) -> bool {
         // Several bases have a game of this number.
-        let base = slot.source().and_then(|source| source.path());
+        let base = live.source().and_then(|source| source.path());
         let base = base.map(|base| format!("{}: ", base.display()));
         let name = format!("{}{}", base.unwrap_or_default(), origin.name());
-        let Some(rejected) = self.rejected(slot) else {
+        let Some(rejected) = self.rejected(live) else {
             log::error!("{name} is not saved: {why}; there is no directory to keep it in");
             return false;
         };
@@ -91,48 +91,48 @@ impl Drafts {
     }
 
     /// Lets go of what was kept.
-    pub(super) fn withdraw(&self, slot: &LiveBase, origin: &Origin) {
-        if let Some(rejected) = self.rejected(slot) {
-            rejected.withdraw(origin);
+    pub(super) fn forget_saved(&self, live: &LiveBase, origin: &Origin) {
+        if let Some(rejected) = self.rejected(live) {
+            rejected.forget_saved(origin);
         }
     }
 
     /// As [`Drafts::keep`], for a draft, which is settled afterwards. The
     /// reason is `why`, unless the same text was refused before.
     pub(super) fn keep_draft(&self, id: u32, why: &str) {
-        let (slot, origin, buffer, version, reason) = {
+        let (live, origin, buffer, version, reason) = {
             let state = self.state.lock();
             let Some(draft) = state.drafts.get(&id) else {
                 return;
             };
-            let Ok(slot) = self.edited(draft.ino) else {
+            let Ok(live) = self.editable(draft.ino) else {
                 return;
             };
             let buffer = Arc::clone(&draft.buffer);
             let version = buffer.version();
             let reason = draft.status_at(version).first_reason(why);
-            (slot, origin_of(draft), buffer, version, reason)
+            (live, origin_of(draft), buffer, version, reason)
         };
         let rejection = Rejection {
-            is_kept: self.keep(&slot, &origin, &buffer, &reason),
+            is_kept: self.keep(&live, &origin, &buffer, &reason),
             reason,
             may_retry: false,
         };
         let mut state = self.state.lock();
         if let Some(draft) = state.drafts.get_mut(&id) {
-            draft.note(version, Event::Refused(rejection));
+            draft.note(version, DraftEvent::Refused(rejection));
         }
     }
 
     /// Removes empty new drafts whose number now belongs to an existing game.
-    pub(super) fn remove_superseded_drafts(&self, slot: &LiveBase) {
+    pub(super) fn remove_superseded_drafts(&self, live: &LiveBase) {
         let waiting: Vec<(u32, Place)> = {
             let state = self.state.lock();
             let drafts = state.drafts.iter();
             let waiting = drafts.filter_map(|(id, draft)| {
                 let place = draft.place.as_ref()?;
                 let is_idle = draft.purpose == Purpose::New && draft.writers == 0;
-                let is_here = place.0.slot() == slot.number();
+                let is_here = place.0.base_number() == live.number();
                 let is_number = parse_described_game(place.1.as_bytes()).is_some();
                 (is_idle && is_here && is_number).then(|| (*id, place.clone()))
             });
@@ -140,7 +140,7 @@ impl Drafts {
         };
         let now = self.now();
         for (id, place) in waiting {
-            let role = Drafts::role(slot, place.0, &place.1);
+            let role = Drafts::role(live, place.0, &place.1);
             if matches!(role, Ok(Role::File(_))) {
                 self.state.lock().unname(id, now);
             }
@@ -161,7 +161,7 @@ impl Drafts {
         if let Some(bad) = outcome.bad.take().filter(|bad| bad.length() > 0) {
             // What lies beside the file is gone with the mount.
             let kept: Place = (place.0, format!("{}{BAD_GAMES}", place.1).into());
-            self.keep(&job.slot, &origin_of_file(&kept), &bad, WHY_BAD);
+            self.keep(&job.live, &origin_of_file(&kept), &bad, WHY_BAD);
             self.put_beside(place, BAD_GAMES, bad);
         }
         if let Ok(buffer) = SharedBuffer::of(&self.pool, text.as_bytes()) {
@@ -178,7 +178,7 @@ impl Drafts {
         let place: Place = (place.0, name.into());
         let now = self.now();
         let mut state = self.state.lock();
-        if let Some(Entry::File(before)) = state.names.get(place.0, &place.1).cloned() {
+        if let Some(NameTarget::File(before)) = state.names.get(place.0, &place.1).cloned() {
             state.unname(before, now);
         }
         if let Ok((id, _)) = state.add_file(buffer, Purpose::Log, &place, now)
@@ -206,7 +206,7 @@ fn link(state: &mut State, id: u32, place: &Place, is_given: bool, now: SystemTi
     if is_given {
         state.names.remove(place, now);
     } else {
-        state.names.set(place, Entry::Link(game), now);
+        state.names.set(place, NameTarget::Link(game), now);
     }
 }
 
@@ -221,7 +221,7 @@ pub(super) fn origin_of(draft: &Draft) -> Origin {
 
 pub(super) fn game_name(game: Ino) -> String {
     let mut name = String::new();
-    format_game(game.within_slot().index(), &mut name);
+    format_game(game.within_base().index(), &mut name);
     name
 }
 

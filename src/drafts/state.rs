@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use super::Handle;
 use super::KIND;
 use super::handles::{Handles, Open};
-use super::names::{Entry, Names, Place};
-use super::status::{Effect, Event, Status};
+use super::names::{DraftNames, NameTarget, Place};
+use super::status::{DraftEvent, DraftStatus, Effect};
 use crate::fs::{Error, Ino};
 use crate::names::is_pgn;
 use crate::storage::SharedBuffer;
@@ -30,7 +30,7 @@ pub(super) enum Purpose {
     /// Nothing: it says what became of an import.
     Log,
     /// Nothing: its name went to another file.
-    Over,
+    Replaced,
 }
 
 /// A text that is being written, or was and is still to be read.
@@ -47,7 +47,7 @@ pub(super) struct Draft {
     /// Version of the buffer that was last saved or refused.
     settled: u64,
     /// Result of that save.
-    status: Status,
+    status: DraftStatus,
     /// Files that an earlier save of this draft made or changed.
     pub(super) made: Vec<Ino>,
     /// Handle that made that save.
@@ -77,7 +77,7 @@ impl Draft {
             place: None,
             label: None,
             settled: 0,
-            status: Status::Clean,
+            status: DraftStatus::Clean,
             made: Vec::new(),
             made_by: None,
             is_confirmed: false,
@@ -93,7 +93,7 @@ impl Draft {
 
     /// Whether something was written that is neither saved nor refused.
     pub(super) fn is_open_work(&self) -> bool {
-        matches!(self.status(), Status::Dirty { .. })
+        matches!(self.status(), DraftStatus::Dirty { .. })
     }
 
     /// Whether its text is neither stored nor in `rejected/`, and would be
@@ -101,30 +101,30 @@ impl Draft {
     pub(super) fn is_unkept(&self) -> bool {
         let has_purpose = !matches!(self.purpose, Purpose::Scratch | Purpose::Log);
         let has_text = has_purpose && self.buffer.length() > 0;
-        let (_, effect) = self.status().after(Event::Ended { has_text });
+        let (_, effect) = self.status().after(DraftEvent::Ended { has_text });
         effect == Effect::Keep
     }
 
     /// Returns the status of its present text.
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> DraftStatus {
         self.status_at(self.buffer.version())
     }
 
     /// Returns the status of this version of its text.
-    pub(super) fn status_at(&self, version: u64) -> Status {
+    pub(super) fn status_at(&self, version: u64) -> DraftStatus {
         let status = self.status.clone();
         if version == self.settled {
             return status;
         }
-        let (status, _) = status.after(Event::Written);
+        let (status, _) = status.after(DraftEvent::Written);
         status
     }
 
     /// Applies an event to this version of the text. Returns the action to
     /// take.
-    pub(super) fn note(&mut self, version: u64, event: Event) -> Effect {
+    pub(super) fn note(&mut self, version: u64, event: DraftEvent) -> Effect {
         let (status, effect) = self.status_at(version).after(event);
-        if !matches!(status, Status::Dirty { .. }) {
+        if !matches!(status, DraftStatus::Dirty { .. }) {
             self.settled = version;
         }
         self.status = status;
@@ -134,7 +134,7 @@ impl Draft {
     /// Lets its present text be settled, whatever became of it.
     pub(super) fn settle(&mut self) {
         if self.is_open_work() {
-            self.note(self.buffer.version(), Event::Saved);
+            self.note(self.buffer.version(), DraftEvent::Saved);
         }
     }
 
@@ -145,8 +145,8 @@ impl Draft {
         self.is_confirmed = false;
     }
 
-    /// Whether it looks like a new game, where only those are listed that are
-    /// there for another reason.
+    /// Returns whether it has text and the name of a PGN file, but lies in a directory in
+    /// which no games can be created, such as `players/X/`.
     pub(super) fn is_stray(&self) -> bool {
         let is_own = self.purpose == Purpose::Scratch && self.backup_of.is_none();
         let place = self.place.as_ref().filter(|_| is_own);
@@ -159,7 +159,7 @@ impl Draft {
             Purpose::Game(game) => Some(game),
             Purpose::New => {
                 let game = self.made.first()?;
-                Some(game.in_slot(self.ino.slot()))
+                Some(game.in_base(self.ino.base_number()))
             }
             _ => None,
         }
@@ -173,7 +173,7 @@ pub(super) struct State {
     /// The draft that each game shows at present.
     pub(super) games: HashMap<Ino, u32>,
     pub(super) handles: Handles,
-    pub(super) names: Names,
+    pub(super) names: DraftNames,
     /// Which game a file with a number of its own became.
     aliases: HashMap<Ino, Ino>,
     oldest_aliases: VecDeque<Ino>,
@@ -192,8 +192,8 @@ impl State {
             Purpose::Game(game) => {
                 self.games.insert(game, id);
             }
-            Purpose::Over => {}
-            _ => draft.ino = Ino::new(KIND, id).in_slot(draft.ino.slot()),
+            Purpose::Replaced => {}
+            _ => draft.ino = Ino::new(KIND, id).in_base(draft.ino.base_number()),
         }
         self.aliases.remove(&draft.ino);
         self.drafts.insert(id, draft);
@@ -209,10 +209,10 @@ impl State {
         now: SystemTime,
     ) -> Result<(u32, Ino), Error> {
         self.names.check_room()?;
-        let slot = Ino::ROOT.in_slot(place.0.slot());
-        let id = self.add(Draft::new(buffer, purpose, slot, now));
+        let live = Ino::ROOT.in_base(place.0.base_number());
+        let id = self.add(Draft::new(buffer, purpose, live, now));
         self.name(id, place, now);
-        let ino = self.drafts.get(&id).map_or(slot, |draft| draft.ino);
+        let ino = self.drafts.get(&id).map_or(live, |draft| draft.ino);
         Ok((id, ino))
     }
 
@@ -231,9 +231,9 @@ impl State {
 
     /// The draft whose own number this is.
     pub(super) fn own(&self, ino: Ino) -> Option<(u32, &Draft)> {
-        let id = ino.within_slot().index();
+        let id = ino.within_base().index();
         let draft = self.drafts.get(&id)?;
-        (ino.within_slot().kind() == KIND && draft.ino == ino).then_some((id, draft))
+        (ino.within_base().kind() == KIND && draft.ino == ino).then_some((id, draft))
     }
 
     /// The game that the file with this number of its own became.
@@ -292,12 +292,12 @@ impl State {
     /// Ends all writing of a game: its name goes to another text.
     pub(super) fn leave(&mut self, game: Ino) {
         for open in self.handles.idle_writers(game) {
-            open.is_over = true;
+            open.is_replaced = true;
         }
         if let Some(id) = self.games.remove(&game)
             && let Some(draft) = self.drafts.get_mut(&id)
         {
-            draft.purpose = Purpose::Over;
+            draft.purpose = Purpose::Replaced;
             self.clear(id);
         }
     }
@@ -341,7 +341,7 @@ impl State {
 
     /// Shows a game under its name again, of which `backup` is the backup.
     pub(super) fn show_again(&mut self, place: &Place, backup: Option<u32>, now: SystemTime) {
-        let Some(Entry::Gone {
+        let Some(NameTarget::Gone {
             game,
             backup: of,
             is_link,
@@ -353,7 +353,7 @@ impl State {
             return;
         }
         if *is_link {
-            let link = Entry::Link(*game);
+            let link = NameTarget::Link(*game);
             self.names.set(place, link, now);
         } else {
             self.names.remove(place, now);
@@ -365,7 +365,7 @@ impl State {
         if let Some(draft) = self.drafts.get_mut(&id) {
             draft.place = Some(place.clone());
             draft.label = Some(place.clone());
-            self.names.set(place, Entry::File(id), now);
+            self.names.set(place, NameTarget::File(id), now);
         }
     }
 }

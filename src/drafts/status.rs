@@ -6,7 +6,7 @@
 //! | dirty | something was written since |
 //! | refused | its text could not be stored, for a reason |
 //!
-//! [`Status::after`] is the whole state machine: it returns the next state and
+//! [`DraftStatus::after`] is the whole state machine: it returns the next state and
 //! the action for each event. It touches no file and no other draft.
 
 /// Why a text was not saved.
@@ -22,7 +22,7 @@ pub(super) struct Rejection {
 
 /// The state of a draft.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Status {
+pub(super) enum DraftStatus {
     #[default]
     Clean,
     Dirty {
@@ -35,7 +35,7 @@ pub(super) enum Status {
 
 /// What happens to a draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum DraftEvent {
     /// Something was written to it.
     Written,
     /// A program closed or synced it.
@@ -63,68 +63,68 @@ pub(super) enum Becomes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Nothing,
-    /// Save the text; [`Event::Saved`] or [`Event::Refused`] follows.
+    /// Save the text; [`DraftEvent::Saved`] or [`DraftEvent::Refused`] follows.
     Save,
-    /// Refuse it, since its name went to another file; [`Event::Refused`]
+    /// Refuse it, since its name went to another file; [`DraftEvent::Refused`]
     /// follows.
     RefuseReplaced,
     /// Answer with this reason once more.
     Repeat(String),
-    /// Keep the text in `rejected/`; [`Event::Refused`] follows.
+    /// Keep the text in `rejected/`; [`DraftEvent::Refused`] follows.
     Keep,
 }
 
-impl Status {
+impl DraftStatus {
     /// The state after an event, and what is to be done.
-    pub(super) fn after(self, event: Event) -> (Status, Effect) {
-        use Status::{Clean, Dirty, Refused};
+    pub(super) fn after(self, event: DraftEvent) -> (DraftStatus, Effect) {
+        use DraftStatus::{Clean, Dirty, Refused};
         match (self, event) {
-            (Clean, Event::Written) => (Dirty { was_refused: false }, Effect::Nothing),
-            (dirty @ Dirty { .. }, Event::Written) => (dirty, Effect::Nothing),
-            (Refused(_), Event::Written) => (Dirty { was_refused: true }, Effect::Nothing),
+            (Clean, DraftEvent::Written) => (Dirty { was_refused: false }, Effect::Nothing),
+            (dirty @ Dirty { .. }, DraftEvent::Written) => (dirty, Effect::Nothing),
+            (Refused(_), DraftEvent::Written) => (Dirty { was_refused: true }, Effect::Nothing),
 
-            (Refused(why), Event::Flushed(_)) if !why.may_retry => {
+            (Refused(why), DraftEvent::Flushed(_)) if !why.may_retry => {
                 let reason = why.reason.clone();
                 (Refused(why), Effect::Repeat(reason))
             }
-            (Clean, Event::Flushed(_)) | (_, Event::Flushed(Becomes::Nothing)) => {
+            (Clean, DraftEvent::Flushed(_)) | (_, DraftEvent::Flushed(Becomes::Nothing)) => {
                 (Clean, Effect::Nothing)
             }
-            (unsaved, Event::Flushed(Becomes::Games)) => (unsaved, Effect::Save),
-            (unsaved, Event::Flushed(Becomes::Replaced)) => (unsaved, Effect::RefuseReplaced),
+            (unsaved, DraftEvent::Flushed(Becomes::Games)) => (unsaved, Effect::Save),
+            (unsaved, DraftEvent::Flushed(Becomes::Replaced)) => (unsaved, Effect::RefuseReplaced),
 
-            (_, Event::Saved) => (Clean, Effect::Nothing),
-            (Refused(before), Event::Refused(why)) => {
+            (_, DraftEvent::Saved) => (Clean, Effect::Nothing),
+            (Refused(before), DraftEvent::Refused(why)) => {
                 let first = Rejection {
                     reason: before.reason,
                     ..why
                 };
                 (Refused(first), Effect::Nothing)
             }
-            (_, Event::Refused(why)) => (Refused(why), Effect::Nothing),
+            (_, DraftEvent::Refused(why)) => (Refused(why), Effect::Nothing),
 
-            (unsaved, Event::Ended { has_text: true }) if unsaved.would_be_lost() => {
+            (unsaved, DraftEvent::Ended { has_text: true }) if unsaved.would_be_lost() => {
                 (unsaved, Effect::Keep)
             }
-            (state, Event::Ended { .. }) => (state, Effect::Nothing),
+            (state, DraftEvent::Ended { .. }) => (state, Effect::Nothing),
         }
     }
 
     /// Whether the text is neither stored nor in `rejected/`.
     fn would_be_lost(&self) -> bool {
         match self {
-            Status::Clean => false,
-            Status::Dirty { .. } => true,
-            Status::Refused(why) => !why.is_kept,
+            DraftStatus::Clean => false,
+            DraftStatus::Dirty { .. } => true,
+            DraftStatus::Refused(why) => !why.is_kept,
         }
     }
 
     /// Whether this text, or the one before it, was refused.
     pub(super) fn was_refused(&self) -> bool {
         match self {
-            Status::Clean => false,
-            Status::Dirty { was_refused } => *was_refused,
-            Status::Refused(_) => true,
+            DraftStatus::Clean => false,
+            DraftStatus::Dirty { was_refused } => *was_refused,
+            DraftStatus::Refused(_) => true,
         }
     }
 
@@ -132,7 +132,7 @@ impl Status {
     /// again: the first one.
     pub(super) fn first_reason(&self, why: &str) -> String {
         match self {
-            Status::Refused(before) => before.reason.clone(),
+            DraftStatus::Refused(before) => before.reason.clone(),
             _ => why.to_owned(),
         }
     }
@@ -150,26 +150,26 @@ mod tests {
         }
     }
 
-    fn all_states() -> Vec<Status> {
-        let mut all = vec![Status::Clean];
+    fn all_states() -> Vec<DraftStatus> {
+        let mut all = vec![DraftStatus::Clean];
         for flag in [false, true] {
-            all.push(Status::Dirty { was_refused: flag });
+            all.push(DraftStatus::Dirty { was_refused: flag });
             for other in [false, true] {
-                all.push(Status::Refused(rejection("first", flag, other)));
+                all.push(DraftStatus::Refused(rejection("first", flag, other)));
             }
         }
         all
     }
 
-    fn all_events() -> Vec<Event> {
-        let mut all = vec![Event::Written, Event::Saved];
+    fn all_events() -> Vec<DraftEvent> {
+        let mut all = vec![DraftEvent::Written, DraftEvent::Saved];
         for becomes in [Becomes::Nothing, Becomes::Games, Becomes::Replaced] {
-            all.push(Event::Flushed(becomes));
+            all.push(DraftEvent::Flushed(becomes));
         }
         for flag in [false, true] {
-            all.push(Event::Ended { has_text: flag });
+            all.push(DraftEvent::Ended { has_text: flag });
             for other in [false, true] {
-                all.push(Event::Refused(rejection("second", flag, other)));
+                all.push(DraftEvent::Refused(rejection("second", flag, other)));
             }
         }
         all
@@ -186,27 +186,27 @@ mod tests {
         }) {
             let (after, effect) = state.clone().after(event.clone());
             let case = format!("{state:?}, {event:?}: {after:?}, {effect:?}");
-            let is_clean = state == Status::Clean;
-            let is_final = matches!(&state, Status::Refused(why) if !why.may_retry);
+            let is_clean = state == DraftStatus::Clean;
+            let is_final = matches!(&state, DraftStatus::Refused(why) if !why.may_retry);
             let is_unkept = match &state {
-                Status::Refused(why) => !why.is_kept,
-                other => *other != Status::Clean,
+                DraftStatus::Refused(why) => !why.is_kept,
+                other => *other != DraftStatus::Clean,
             };
             let is_to_be = match &event {
-                Event::Written => {
+                DraftEvent::Written => {
                     assert_eq!(after.was_refused(), state.was_refused(), "{case}");
-                    assert!(matches!(after, Status::Dirty { .. }), "{case}");
+                    assert!(matches!(after, DraftStatus::Dirty { .. }), "{case}");
                     Effect::Nothing
                 }
-                Event::Saved => {
-                    assert_eq!(after, Status::Clean, "{case}");
+                DraftEvent::Saved => {
+                    assert_eq!(after, DraftStatus::Clean, "{case}");
                     Effect::Nothing
                 }
-                Event::Refused(why) => {
-                    let Status::Refused(now) = &after else {
+                DraftEvent::Refused(why) => {
+                    let DraftStatus::Refused(now) = &after else {
                         panic!("{case}");
                     };
-                    let is_again = matches!(state, Status::Refused(_));
+                    let is_again = matches!(state, DraftStatus::Refused(_));
                     assert_eq!(now.reason, if is_again { "first" } else { "second" });
                     assert_eq!(
                         (now.may_retry, now.is_kept),
@@ -216,9 +216,13 @@ mod tests {
                     assert_eq!(state.first_reason("second"), now.reason);
                     Effect::Nothing
                 }
-                Event::Flushed(becomes) => {
+                DraftEvent::Flushed(becomes) => {
                     let is_forgotten = *becomes == Becomes::Nothing && !is_final;
-                    let expected = if is_forgotten { &Status::Clean } else { &state };
+                    let expected = if is_forgotten {
+                        &DraftStatus::Clean
+                    } else {
+                        &state
+                    };
                     assert_eq!(after, *expected, "{case}");
                     match becomes {
                         _ if is_clean => Effect::Nothing,
@@ -228,7 +232,7 @@ mod tests {
                         Becomes::Replaced => Effect::RefuseReplaced,
                     }
                 }
-                Event::Ended { has_text } => {
+                DraftEvent::Ended { has_text } => {
                     assert_eq!(after, state, "{case}");
                     if *has_text && is_unkept {
                         Effect::Keep
@@ -246,11 +250,11 @@ mod tests {
     #[test]
     fn a_dirty_text_is_never_forgotten() {
         for was_refused in [false, true] {
-            let dirty = Status::Dirty { was_refused };
-            let keeps = dirty.clone().after(Event::Ended { has_text: true });
+            let dirty = DraftStatus::Dirty { was_refused };
+            let keeps = dirty.clone().after(DraftEvent::Ended { has_text: true });
             assert_eq!(keeps, (dirty.clone(), Effect::Keep));
             for becomes in [Becomes::Games, Becomes::Replaced] {
-                let (after, effect) = dirty.clone().after(Event::Flushed(becomes));
+                let (after, effect) = dirty.clone().after(DraftEvent::Flushed(becomes));
                 assert_eq!(after, dirty);
                 assert_ne!(effect, Effect::Nothing);
             }

@@ -19,7 +19,7 @@ const NOT_SAVED: &str = "it was never closed or synced after it was written";
 
 /// Why a new game is none where it is.
 const STRAY: &str =
-    "a new game goes into games/ or import/; here it is in no database, and gone with the mount";
+    "new games can be written only to games/ or import/; this file is not saved in the database";
 
 impl Drafts {
     /// Up to `length` bytes from `offset` on; fewer only at the end.
@@ -45,8 +45,8 @@ impl Drafts {
             Pin::Present => self.read(ino, offset, length),
             Pin::Text(text) => Ok(text.part(offset, length)),
             Pin::Mark(mark) => {
-                let slot = self.mount.base(ino)?.ok_or(Error::Stale)?;
-                slot.read_marked(ino.within_slot(), mark, offset, length)
+                let live = self.mount.base(ino)?.ok_or(Error::Stale)?;
+                live.read_marked(ino.within_base(), mark, offset, length)
             }
             Pin::Disk(file) => {
                 let part = part_of(&file, offset, length);
@@ -78,8 +78,8 @@ impl Drafts {
             if !open.access.write {
                 return Err(Error::NotOpen);
             }
-            let (game, is_over) = (open.ino, open.is_over);
-            let shown = state.shown(game).filter(|_| !is_over);
+            let (game, is_replaced) = (open.ino, open.is_replaced);
+            let shown = state.shown(game).filter(|_| !is_replaced);
             match (open.draft, shown.map(|(id, _)| id)) {
                 (Some(_), _) => None,
                 (None, Some(id)) => {
@@ -100,8 +100,8 @@ impl Drafts {
         let (bytes, mark) = match pin {
             Pin::Text(text) => (text.to_vec(), text.mark()),
             Pin::Mark(mark) => {
-                let slot = self.edited(game)?;
-                let text = slot.read_marked(game.within_slot(), *mark, 0, u32::MAX)?;
+                let live = self.editable(game)?;
+                let text = live.read_marked(game.within_base(), *mark, 0, u32::MAX)?;
                 (text.to_vec(), *mark)
             }
             Pin::Present | Pin::Disk(_) => return Err(Error::NotOpen),
@@ -113,16 +113,16 @@ impl Drafts {
         if open.draft.is_some() {
             return Ok(());
         }
-        let is_over = open.is_over;
-        let purpose = if is_over {
-            Purpose::Over
+        let is_replaced = open.is_replaced;
+        let purpose = if is_replaced {
+            Purpose::Replaced
         } else {
             Purpose::Game(game)
         };
         let mut draft = Draft::new(buffer, purpose, game, now);
         draft.base = Some(mark);
         let id = state.add(draft);
-        if is_over {
+        if is_replaced {
             state.handles.get_mut(handle)?.draft = Some(id);
             if let Some(draft) = state.drafts.get_mut(&id) {
                 (draft.open, draft.writers) = (1, 1);
@@ -144,7 +144,7 @@ impl Drafts {
         let draft = state.drafts.get_mut(&id).ok_or(Error::NotOpen)?;
         draft.modified = now;
         let most = match draft.purpose {
-            Purpose::Game(_) | Purpose::New | Purpose::Over => MOST_GAME,
+            Purpose::Game(_) | Purpose::New | Purpose::Replaced => MOST_GAME,
             Purpose::Scratch | Purpose::Import | Purpose::Log => u64::MAX,
         };
         Ok((Arc::clone(&draft.buffer), most, at_end))
@@ -244,10 +244,10 @@ impl Drafts {
             }
             (id, draft.ino)
         };
-        let (Some(id), Some(slot)) = (id, self.mount.base(ino)?) else {
+        let (Some(id), Some(live)) = (id, self.mount.base(ino)?) else {
             return Ok(());
         };
-        let _one = slot.lock_saves();
+        let _one = live.lock_saves();
         self.save_draft(id, handle)
     }
 
@@ -270,8 +270,8 @@ impl Drafts {
             self.keep_draft(id, NOT_SAVED);
         }
         let is_new = self.finish(id, is_unsaved, now);
-        if let Some(slot) = is_new.and_then(|ino| self.edited(ino).ok()) {
-            self.remove_superseded_drafts(&slot);
+        if let Some(live) = is_new.and_then(|ino| self.editable(ino).ok()) {
+            self.remove_superseded_drafts(&live);
         }
     }
 

@@ -26,7 +26,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::fs::Ino;
-use crate::fs::content::concatenation::Job;
+use crate::fs::content::concatenation::RenderJob;
 
 /// Number of sequential readers that are tracked.
 const STREAMS: usize = 4;
@@ -76,12 +76,12 @@ pub struct Background {
 pub(crate) enum Task {
     /// Files that will be asked for one after the other.
     Files(Range<u64>),
-    Job(Job),
+    Job(RenderJob),
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
-    streams: [Stream; STREAMS],
+    streams: [BackgroundReader; STREAMS],
     /// The stream to give up when another one begins.
     oldest: usize,
     pub(crate) wanted: VecDeque<Range<u64>>,
@@ -93,7 +93,7 @@ pub(crate) struct Ahead {
 
 /// A reader that goes from file to file.
 #[derive(Clone, Copy, Debug, Default)]
-struct Stream {
+struct BackgroundReader {
     /// The number it is expected to ask for next.
     next: u64,
     /// How many it asked for one after the other.
@@ -183,8 +183,8 @@ impl Background {
         drop(self.wait(longest, |ahead| ahead.has_first_lengths));
     }
 
-    /// Notes that somebody is told of files, who may want all processors for
-    /// what is done with that.
+    /// Notes that a directory is being listed. The process that lists it may need
+    /// all processors for its own work.
     pub(crate) fn note_listing(&self) {
         self.is_listed.store(true, Relaxed);
     }
@@ -256,7 +256,7 @@ impl Ahead {
         let Some(stream) = found else {
             let next = number + 1;
             if let Some(stream) = streams.get_mut(*oldest) {
-                *stream = Stream {
+                *stream = BackgroundReader {
                     next,
                     seen: 1,
                     ahead: next,

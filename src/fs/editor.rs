@@ -81,7 +81,7 @@ impl Saved {
     pub(crate) fn nothing(files: Vec<Ino>, notes: Vec<String>) -> Saved {
         Saved {
             volume: None,
-            touched: ChangedTexts::Files(Vec::new()),
+            touched: ChangedTexts::TextsAndListings(Vec::new()),
             files,
             notes,
         }
@@ -91,12 +91,12 @@ impl Saved {
 /// Files whose text a save changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangedTexts {
-    /// That of these files.
-    Files(Vec<Ino>),
-    /// That of these files, and all directories list what they did before.
-    Texts(Vec<Ino>),
-    /// That of files which would take long to find out.
-    Any,
+    /// The texts of these files, and perhaps what directories list.
+    TextsAndListings(Vec<Ino>),
+    /// The texts of these files; all directories list what they did before.
+    TextsOnly(Vec<Ino>),
+    /// Unknown files: finding them out would take long.
+    Unknown,
 }
 
 /// A function that saves one edit.
@@ -147,7 +147,7 @@ pub trait Editor {
     fn append(&self, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal>;
 
     /// Makes new files of all games in `text`, or none; with a place for bad
-    /// ones, of all others. It may be long, and packed. None when `is_over` is
+    /// ones, of all others. It may be long, and packed. None when `is_interrupted` is
     /// set meanwhile.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ pub trait Editor {
         &self,
         text: &mut dyn Input,
         bad: Option<&mut dyn Write>,
-        is_over: &AtomicBool,
+        is_interrupted: &AtomicBool,
         earlier: &[Ino],
     ) -> Result<Saved, Refusal>;
 
@@ -184,8 +184,9 @@ pub trait Editor {
     /// [`Error::NotPermitted`] where nothing can be renamed.
     fn rename(&self, directory: Ino, from: &[u8], to: &[u8]) -> Result<Saved, Refusal>;
 
-    /// Lets what the directory `from` in `directory` has belong to `into`, another
-    /// directory in it, if that is wished for.
+    /// Merges the entity of the directory `from` in `directory` into that of `into`,
+    /// another directory in it: all games then name the latter. Only if merging is
+    /// enabled.
     ///
     /// # Errors
     ///

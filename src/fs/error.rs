@@ -68,8 +68,8 @@ impl Error {
     ///
     /// That of `ask`, or [`Error::Panicked`].
     pub fn unless_panic<T>(ask: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        // What a panic leaves half done is dropped, or behind a lock whose
-        // poison is looked through because each change there is one step.
+        // A panic leaves no state half changed: values under construction are
+        // dropped, and each change under a lock is a single step.
         catch_unwind(AssertUnwindSafe(ask))
             .unwrap_or_else(|panic| Err(Error::Panicked(message_of(panic.as_ref()))))
     }

@@ -77,12 +77,12 @@ pub(crate) fn holds(ino: Ino) -> bool {
 /// Returns whether the file is built again and again, so that its attributes
 /// must not be cached.
 pub(crate) fn is_volatile(ino: Ino) -> bool {
-    holds(ino.within_slot()) && ino.index() > REJECTED.index()
+    holds(ino.within_base()) && ino.index() > REJECTED.index()
 }
 
 /// The texts of the files at one moment.
 #[derive(Clone, Debug)]
-pub(crate) struct Report {
+pub(crate) struct StatusReport {
     pub(crate) status: String,
     pub(crate) json: String,
     pub(crate) defects: String,
@@ -98,7 +98,7 @@ pub(crate) trait Subject {
     fn mounting(&self) -> Option<&Mounting>;
 
     /// What is to be said of it now.
-    fn report(&self) -> Report;
+    fn report(&self) -> StatusReport;
 }
 
 /// One `.cbfs/`.
@@ -109,7 +109,7 @@ pub(crate) struct About(Mutex<Option<Contents>>);
 struct Contents {
     /// Since it was mounted.
     made: Duration,
-    told: Duration,
+    reported: Duration,
     /// In the order of [`ENTRIES`], and since when each is so.
     texts: [(Text, SystemTime); 4],
 }
@@ -132,7 +132,7 @@ impl Contents {
         }
         Contents {
             made,
-            told: made,
+            reported: made,
             texts,
         }
     }
@@ -143,7 +143,7 @@ impl Contents {
             return true;
         };
         let age = now.saturating_sub(self.made);
-        age >= AT_LATEST || age >= RENEWAL && now.saturating_sub(self.told) >= MOMENT
+        age >= AT_LATEST || age >= RENEWAL && now.saturating_sub(self.reported) >= MOMENT
     }
 
     fn text(&self, ino: Ino) -> Result<&(Text, SystemTime), Error> {
@@ -175,36 +175,36 @@ impl About {
             Some(present) if !is_due(&present) => present,
             before => Contents::new(subject, before.as_ref()),
         };
-        next.told = subject.mounting().map_or(next.made, Mounting::uptime);
+        next.reported = subject.mounting().map_or(next.made, Mounting::uptime);
         contents.insert(next).attr(ino)
     }
 }
 
 /// The `.cbfs/` of something.
 #[derive(Clone, Copy)]
-pub(crate) struct Status<'s> {
+pub(crate) struct StatusTree<'s> {
     about: &'s About,
     subject: &'s dyn Subject,
 }
 
 impl About {
     /// This one, about `subject`.
-    pub(crate) fn of<'s>(&'s self, subject: &'s dyn Subject) -> Status<'s> {
-        Status {
+    pub(crate) fn of<'s>(&'s self, subject: &'s dyn Subject) -> StatusTree<'s> {
+        StatusTree {
             about: self,
             subject,
         }
     }
 }
 
-impl Status<'_> {
+impl StatusTree<'_> {
     /// A directory, or a file as a listing without attributes has it.
     fn node(&self, ino: Ino) -> Node {
         node_of(ino, self.subject.modified())
     }
 
     /// What `stat` says to someone who is told of it now.
-    fn told(&self, ino: Ino) -> Result<Attr, Error> {
+    fn reported(&self, ino: Ino) -> Result<Attr, Error> {
         match ino {
             REJECTED => Ok(Attr::of_directory(&self.node(REJECTED))),
             file => self.about.tell(self.subject, file),
@@ -212,12 +212,12 @@ impl Status<'_> {
     }
 }
 
-impl Tree for Status<'_> {
+impl Tree for StatusTree<'_> {
     fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
         self.parent(directory)?;
         let mut entries = ENTRIES.into_iter().filter(|_| directory == DIRECTORY);
         let found = entries.find(|(entry, _)| entry.as_bytes() == name);
-        self.told(found.ok_or(Error::NotFound)?.1)
+        self.reported(found.ok_or(Error::NotFound)?.1)
     }
 
     fn attr(&self, ino: Ino) -> Result<Attr, Error> {
@@ -247,7 +247,7 @@ impl Tree for Status<'_> {
         let entries = (3..).zip(ENTRIES).filter(|_| directory == DIRECTORY);
         for (cookie, (name, ino)) in entries.filter(|(cookie, _)| *cookie > after) {
             let node = self.node(ino);
-            let attr = with_attrs.then(|| self.told(ino));
+            let attr = with_attrs.then(|| self.reported(ino));
             if !listing(&DirEntry { name, node, cookie }, attr) {
                 break;
             }
@@ -339,10 +339,10 @@ mod tests {
             Some(&self.mounting)
         }
 
-        fn report(&self) -> Report {
+        fn report(&self) -> StatusReport {
             let mut reports = self.reports.lock().unwrap();
             *reports += 1;
-            Report {
+            StatusReport {
                 status: format!("report {reports}\n").repeat(*reports as usize),
                 json: "{}\n".to_owned(),
                 defects: String::new(),

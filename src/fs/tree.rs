@@ -4,7 +4,7 @@ use crate::fs::volume::Ino;
 use crate::fs::{Attr, Bytes, Error, ListingWithAttrs};
 
 /// A part of a mount. A request is routed to one by the number it is about;
-/// numbers in here are those of the part, without the slot.
+/// numbers in here are those of the part, without that of the base.
 ///
 /// What all roots have in common, the entry `.cbfs/` and the link that comes
 /// with it, is added by the mount.

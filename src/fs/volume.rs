@@ -5,11 +5,11 @@ use std::time::SystemTime;
 
 use crate::fs::{Editor, Error};
 
-/// Number of a file or directory: `slot << 40 | kind << 32 | index`.
+/// Number of a file or directory: `base_number << 40 | kind << 32 | index`.
 ///
 /// A volume computes its numbers as `kind << 32 | index`, so that they need
 /// no table and are the same at the next mount; where several volumes are
-/// mounted as one, each has a slot of its own. All stay below 2^53: programs
+/// mounted as one, each has a base number of its own. All stay below 2^53: programs
 /// that hold them in a double, and NFS and Samba, keep them whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ino(pub u64);
@@ -18,8 +18,8 @@ impl Ino {
     /// The root directory of every volume.
     pub const ROOT: Ino = Ino(1);
 
-    /// The last slot.
-    pub const LAST_SLOT: u64 = (1 << 13) - 1;
+    /// The last base number.
+    pub const LAST_BASE_NUMBER: u64 = (1 << 13) - 1;
 
     /// Returns the number with this index within its kind. Kinds count from 1;
     /// kind 0 holds the numbers of nodes that exist once.
@@ -39,18 +39,18 @@ impl Ino {
     }
 
     /// Which volume of the mount it belongs to.
-    pub const fn slot(self) -> u64 {
+    pub const fn base_number(self) -> u64 {
         self.0 >> 40
     }
 
-    /// Returns the number within its volume, without the slot.
-    pub(crate) const fn within_slot(self) -> Ino {
+    /// Returns the number within its volume, without that of the base.
+    pub(crate) const fn within_base(self) -> Ino {
         Ino(self.0 & ((1 << 40) - 1))
     }
 
-    /// As the mount knows it, whose volume in `slot` it belongs to.
-    pub(crate) const fn in_slot(self, slot: u64) -> Ino {
-        Ino(self.0 | slot << 40)
+    /// As the mount knows it, if it belongs to the base of this number.
+    pub(crate) const fn in_base(self, base_number: u64) -> Ino {
+        Ino(self.0 | base_number << 40)
     }
 }
 
@@ -61,7 +61,7 @@ pub enum Size {
     Known(u64),
     /// As many as [`Volume::size`] says, which takes a while; read piece by
     /// piece too. A listing leaves it at that.
-    Asked,
+    Computed,
     /// As many as [`Volume::render`] gives. Such files are small (one game)
     /// and many; their lengths are remembered, their texts while there is
     /// room.
@@ -111,7 +111,7 @@ pub struct DirEntry<'a> {
 pub type Listing<'a> = dyn FnMut(&DirEntry<'_>) -> bool + 'a;
 
 /// Takes number and cookie of files one by one, as a [`Listing`] does.
-pub type Page<'a> = dyn FnMut(Ino, u64) -> bool + 'a;
+pub type NumberListing<'a> = dyn FnMut(Ino, u64) -> bool + 'a;
 
 /// Whether a rendered text is all there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,10 +124,10 @@ pub enum Completeness {
 
 /// How large the whole is, for `df`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
+pub struct VolumeSize {
     /// Bytes on disk of what is mounted.
     pub bytes: u64,
-    /// Number of games in it.
+    /// Number of games in a database, or of positions in a book.
     pub files: u64,
 }
 
@@ -145,7 +145,8 @@ pub struct Facts {
     pub code_page: Option<(&'static str, bool)>,
     /// Bytes of its files on disk.
     pub bytes: u64,
-    /// How many of the many files there are; `None` as above.
+    /// Number of files of the main rendered kind, see [`Volume::rendered`]; `None` if
+    /// they were not counted yet.
     pub rendered: Option<u64>,
     /// Why it cannot be changed, if it cannot.
     pub read_only_because: Option<String>,
@@ -217,7 +218,12 @@ pub trait Volume: Debug + Send + Sync {
     /// # Errors
     ///
     /// As [`list`](Volume::list).
-    fn rendered_in(&self, directory: Ino, after: u64, page: &mut Page<'_>) -> Result<(), Error> {
+    fn rendered_in(
+        &self,
+        directory: Ino,
+        after: u64,
+        page: &mut NumberListing<'_>,
+    ) -> Result<(), Error> {
         rendered_among_listed(self, directory, after, page)
     }
 
@@ -234,7 +240,7 @@ pub trait Volume: Debug + Send + Sync {
         Box::new(|ino, text| self.render(ino, text))
     }
 
-    /// How many bytes there are in a file of [`Size::Asked`].
+    /// How many bytes there are in a file of [`Size::Computed`].
     ///
     /// # Errors
     ///
@@ -251,7 +257,7 @@ pub trait Volume: Debug + Send + Sync {
     }
 
     /// Appends up to `length` bytes from `offset` on of a file of
-    /// [`Size::Known`] or [`Size::Asked`] to `bytes`; fewer at its end only.
+    /// [`Size::Known`] or [`Size::Computed`] to `bytes`; fewer at its end only.
     ///
     /// # Errors
     ///
@@ -333,7 +339,7 @@ pub trait Volume: Debug + Send + Sync {
     }
 
     /// How large the whole is.
-    fn statistics(&self) -> Statistics;
+    fn statistics(&self) -> VolumeSize;
 
     /// Returns the first and the last number of the main kind of rendered files
     /// ([`Size::Rendered`]). Some numbers between may be unused. These files
@@ -378,7 +384,7 @@ pub trait Volume: Debug + Send + Sync {
 
     /// Returns whether a later save has replaced this state. Reads then return
     /// [`Error::Stale`].
-    fn is_over(&self) -> bool {
+    fn is_superseded(&self) -> bool {
         false
     }
 
@@ -393,7 +399,7 @@ pub(crate) fn rendered_among_listed(
     volume: &(impl Volume + ?Sized),
     directory: Ino,
     after: u64,
-    page: &mut Page<'_>,
+    page: &mut NumberListing<'_>,
 ) -> Result<(), Error> {
     volume.list(directory, after, &mut |entry| {
         entry.node.kind != NodeKind::File(Size::Rendered) || page(entry.node.ino, entry.cookie)

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{FileAttr, FileType, Filesystem, INodeNo, Notifier, RequestId, Session};
 
-use super::nodes::Node;
+use super::nodes::KernelInode;
 use crate::vfs::{Changes, Handle, Ino};
 
 /// Codes of FUSE notifications.
@@ -130,7 +130,7 @@ impl Kernel {
 
 /// The reply to a lookup (`fuse_entry_out`): node, cache times of name and
 /// attributes, and the attributes, which include the inode number of the file.
-pub(super) fn entry(node: Node, keep: (Duration, Duration), attr: &FileAttr) -> Vec<u8> {
+pub(super) fn entry(node: KernelInode, keep: (Duration, Duration), attr: &FileAttr) -> Vec<u8> {
     let (name, attributes) = keep;
     let times = [attr.atime, attr.mtime, attr.ctime].map(seconds_of);
     let kind = match attr.kind {

@@ -81,19 +81,19 @@ impl fmt::Debug for Waiting {
 }
 
 #[derive(Debug, Default)]
-struct State {
-    files: HashMap<Ino, File>,
+struct LockTable {
+    files: HashMap<Ino, LockedFile>,
     is_looking: bool,
 }
 
 #[derive(Debug, Default)]
-struct File {
+struct LockedFile {
     held: Vec<Lock>,
     /// In order of arrival.
     waiting: Vec<Waiting>,
 }
 
-impl File {
+impl LockedFile {
     fn conflict(&self, wanted: &Lock) -> Option<Lock> {
         self.held.iter().find(|lock| lock.excludes(wanted)).copied()
     }
@@ -141,10 +141,10 @@ impl File {
 
 /// All file locks of a mount.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Locks(Arc<Mutex<State>>);
+pub(super) struct Locks(Arc<Mutex<LockTable>>);
 
 impl Locks {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LockTable> {
         self.0.lock()
     }
 
@@ -223,7 +223,7 @@ impl Locks {
         self.change(ino, |file| file.held.retain(|lock| lock.handle != handle));
     }
 
-    fn change(&self, ino: Ino, change: impl FnOnce(&mut File)) {
+    fn change(&self, ino: Ino, change: impl FnOnce(&mut LockedFile)) {
         let mut state = self.lock();
         let Some(file) = state.files.get_mut(&ino) else {
             return;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// One line of `/proc/self/mountinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mount {
+pub struct MountInfo {
     /// Id of the mount. It can be reused after unmounting.
     pub id: String,
     /// Device number, `major:minor`. It identifies the mounted file system; the
@@ -28,7 +28,7 @@ pub struct Mount {
 /// # Errors
 ///
 /// If `/proc` is not available.
-pub fn mount_at(mountpoint: &Path) -> io::Result<Option<Mount>> {
+pub fn mount_at(mountpoint: &Path) -> io::Result<Option<MountInfo>> {
     let mut mounts = all()?.into_iter();
     Ok(mounts.rfind(|mount| mount.mountpoint == mountpoint))
 }
@@ -43,7 +43,7 @@ pub fn mount_points() -> io::Result<Vec<PathBuf>> {
     Ok(ours.map(|mount| mount.mountpoint).collect())
 }
 
-fn all() -> io::Result<Vec<Mount>> {
+fn all() -> io::Result<Vec<MountInfo>> {
     let lines = fs::read("/proc/self/mountinfo")?;
     Ok(lines
         .split(|byte| *byte == b'\n')
@@ -53,14 +53,14 @@ fn all() -> io::Result<Vec<Mount>> {
 
 /// Parses `36 35 0:57 / /mnt ro,nosuid shared:1 - fuse.cbfs /base.cbh
 /// ro,user_id=0`.
-fn parse(line: &[u8]) -> Option<Mount> {
+fn parse(line: &[u8]) -> Option<MountInfo> {
     let mut fields = line.split(|byte| *byte == b' ');
     let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
     let id = text(fields.next()?);
     let device = text(fields.nth(1)?);
     let mountpoint = unescape(fields.nth(1)?);
     fields.find(|field| *field == b"-")?;
-    Some(Mount {
+    Some(MountInfo {
         id,
         device,
         mountpoint: PathBuf::from(mountpoint),

@@ -9,7 +9,7 @@ use fuser::{
     ReplyDirectoryPlus, ReplyEntry, Request, RequestId,
 };
 
-use super::nodes::Node;
+use super::nodes::KernelInode;
 use super::profile::ASK_AGAIN;
 use super::{Adapter, answer, file_type, kernel};
 use crate::vfs::{Attr, Error, Handle, Ino, NodeKind};
@@ -79,7 +79,7 @@ impl Adapter {
     /// number than the file.
     fn reply_found(&self, attr: &Attr, requester: Requester, reply: ReplyEntry) {
         let is_writable = self.profile.is_writable;
-        let node = Node::of(attr).filter(|_| is_writable);
+        let node = KernelInode::of(attr).filter(|_| is_writable);
         let to_write = is_writable.then(|| self.nodes.found(requester.thread, attr));
         let (node, attr) = match (to_write.flatten(), node) {
             (Some(node), _) => (
@@ -90,7 +90,7 @@ impl Adapter {
                 },
             ),
             (None, Some(node)) => (node, *attr),
-            (None, None) => (Node(attr.ino.0), *attr),
+            (None, None) => (KernelInode(attr.ino.0), *attr),
         };
         if node.0 == attr.ino.0 {
             return self.reply_entry(Ok(attr), reply);
@@ -103,7 +103,7 @@ impl Adapter {
     pub(super) fn reply_created(
         &self,
         attr: &Attr,
-        node: Node,
+        node: KernelInode,
         handle: Handle,
         requester: Requester,
         reply: ReplyCreate,
@@ -120,10 +120,10 @@ impl Adapter {
 
     /// Returns whether the node of a file has another number than the file.
     fn has_other_node(&self, attr: &Attr) -> bool {
-        self.profile.is_writable && Node::of(attr) != Some(Node(attr.ino.0))
+        self.profile.is_writable && KernelInode::of(attr) != Some(KernelInode(attr.ino.0))
     }
 
-    fn entry(&self, node: Node, attr: &Attr) -> Vec<u8> {
+    fn entry(&self, node: KernelInode, attr: &Attr) -> Vec<u8> {
         kernel::entry(node, self.keep(attr), &self.file_attr(attr))
     }
 
@@ -189,7 +189,7 @@ impl Adapter {
                         Some(Ok(attr)) if self.has_other_node(&attr) => {
                             // fuser cannot report another node here; a lookup
                             // will find it.
-                            let first = self.attr_of_node(Node(number.0)).unwrap_or(attr);
+                            let first = self.attr_of_node(KernelInode(number.0)).unwrap_or(attr);
                             (ASK_AGAIN, self.file_attr(&first), Generation(0))
                         }
                         Some(Ok(attr)) => {

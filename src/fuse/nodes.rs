@@ -62,9 +62,9 @@ const MAX_REDIRECTED: usize = 1024;
 
 /// An inode of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Node(pub(super) u64);
+pub(super) struct KernelInode(pub(super) u64);
 
-impl Node {
+impl KernelInode {
     /// The number of the file.
     pub(super) fn ino(self) -> Ino {
         Ino(self.0 & ((1 << INO_BITS) - 1))
@@ -72,9 +72,9 @@ impl Node {
 
     /// The node of the content that `attr` describes; `None` for a draft of a
     /// game, and for content that the file no longer has.
-    pub(super) fn of(attr: &Attr) -> Option<Node> {
+    pub(super) fn of(attr: &Attr) -> Option<KernelInode> {
         let version = attr.version?;
-        Some(Node(attr.ino.0 | number(version)))
+        Some(KernelInode(attr.ino.0 | number(version)))
     }
 
     /// Returns whether the node belongs to a writer.
@@ -82,8 +82,8 @@ impl Node {
         self.0 & IS_DRAFT != 0
     }
 
-    fn of_draft(ino: Ino, count: u32) -> Node {
-        Node(ino.0 | number(count) | IS_DRAFT)
+    fn of_draft(ino: Ino, count: u32) -> KernelInode {
+        KernelInode(ino.0 | number(count) | IS_DRAFT)
     }
 }
 
@@ -93,7 +93,7 @@ fn number(count: u32) -> u64 {
 
 /// Result of a request to open a file for writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Writing {
+pub(super) enum WriteOpen {
     /// The node is opened for writing. If it was the node of a text, it no
     /// longer is.
     Begins,
@@ -107,7 +107,7 @@ pub(super) enum Writing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Redirected {
     /// The thread was not redirected, or has found another node.
-    NotYet,
+    Unchanged,
     /// The thread opens the same node without a lookup, for example through
     /// `/dev/fd/3` or `/proc/self/fd/3`.
     Nothing,
@@ -117,11 +117,11 @@ pub(super) enum Redirected {
 
 /// All open nodes.
 #[derive(Debug)]
-pub(super) struct Nodes(Mutex<State>);
+pub(super) struct KernelInodes(Mutex<NodeTable>);
 
 #[derive(Debug)]
-struct State {
-    open: HashMap<Node, OpenHandles>,
+struct NodeTable {
+    open: HashMap<KernelInode, OpenHandles>,
     /// Threads that are to look up a name again.
     sent: LruCache<u32, Sent>,
     drafts: u32,
@@ -131,9 +131,9 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 enum Sent {
     /// To write to this node.
-    Writer(Node),
+    Writer(KernelInode),
     /// To read this file; then the node it found, and the mark of the text.
-    Reader(Ino, Option<(Node, u32)>),
+    Reader(Ino, Option<(KernelInode, u32)>),
 }
 
 /// The open handles of a node.
@@ -146,27 +146,27 @@ struct OpenHandles {
     coming: usize,
 }
 
-impl Nodes {
-    pub(super) fn new() -> Nodes {
-        Nodes(Mutex::new(State {
+impl KernelInodes {
+    pub(super) fn new() -> KernelInodes {
+        KernelInodes(Mutex::new(NodeTable {
             open: HashMap::new(),
             sent: LruCache::unbounded(),
             drafts: 0,
         }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, NodeTable> {
         self.0.lock()
     }
 
     /// Records that a thread has looked up a file. Returns the node for it if
     /// it is going to write.
-    pub(super) fn found(&self, thread: u32, attr: &Attr) -> Option<Node> {
+    pub(super) fn found(&self, thread: u32, attr: &Attr) -> Option<KernelInode> {
         let mut state = self.lock();
         match state.sent.get_mut(&thread)? {
             Sent::Writer(node) if node.ino() == attr.ino => Some(*node),
             Sent::Reader(ino, found) if *ino == attr.ino => {
-                *found = Node::of(attr).map(|node| (node, attr.generation));
+                *found = KernelInode::of(attr).map(|node| (node, attr.generation));
                 None
             }
             _ => None,
@@ -180,23 +180,23 @@ impl Nodes {
 
     /// Returns what a thread that opens this node for reading has found, if it
     /// was redirected.
-    pub(super) fn redirected(&self, thread: u32, node: Node) -> Redirected {
+    pub(super) fn redirected(&self, thread: u32, node: KernelInode) -> Redirected {
         match self.lock().sent.pop(&thread) {
             Some(Sent::Reader(_, Some((found, mark)))) if found == node => Redirected::Found(mark),
             Some(Sent::Reader(ino, None)) if ino == node.ino() => Redirected::Nothing,
-            _ => Redirected::NotYet,
+            _ => Redirected::Unchanged,
         }
     }
 
     /// Requests a node for writing by a thread. If the result is
-    /// [`Writing::Begins`], call [`Nodes::open`] or [`Nodes::cancel`] next.
+    /// [`WriteOpen::Begins`], call [`KernelInodes::open`] or [`KernelInodes::cancel`] next.
     /// `is_present` tells whether a handle writes the same draft.
     pub(super) fn write(
         &self,
         thread: u32,
-        node: Node,
+        node: KernelInode,
         is_present: impl Fn(Handle) -> bool,
-    ) -> Writing {
+    ) -> WriteOpen {
         let mut state = self.lock();
         let sent = state.sent.pop(&thread);
         let was_sent = matches!(sent, Some(Sent::Writer(to)) if to.ino() == node.ino());
@@ -207,20 +207,20 @@ impl Nodes {
             let users = state.open.entry(node).or_default();
             users.is_written = true;
             users.coming += 1;
-            return Writing::Begins;
+            return WriteOpen::Begins;
         }
         if thread == UNKNOWN {
-            return Writing::IsTaken;
+            return WriteOpen::IsTaken;
         }
         let shared = state.draft_of(node.ino(), is_present);
         let draft = shared.unwrap_or_else(|| state.new_draft(node.ino()));
         state.send(thread, Sent::Writer(draft));
-        Writing::IsElsewhere
+        WriteOpen::IsElsewhere
     }
 
-    /// Returns a node for a new file. Call [`Nodes::open`] or [`Nodes::cancel`]
+    /// Returns a node for a new file. Call [`KernelInodes::open`] or [`KernelInodes::cancel`]
     /// next.
-    pub(super) fn create(&self, ino: Ino) -> Node {
+    pub(super) fn create(&self, ino: Ino) -> KernelInode {
         let mut state = self.lock();
         let node = state.new_draft(ino);
         let users = state.open.entry(node).or_default();
@@ -230,7 +230,7 @@ impl Nodes {
     }
 
     /// Releases a node that is not written to after all.
-    pub(super) fn cancel(&self, node: Node) {
+    pub(super) fn cancel(&self, node: KernelInode) {
         let mut state = self.lock();
         if let Some(users) = state.open.get_mut(&node) {
             users.coming = users.coming.saturating_sub(1);
@@ -238,8 +238,8 @@ impl Nodes {
         state.close(node);
     }
 
-    /// Records that `handle` writes to a node.
-    pub(super) fn open(&self, node: Node, handle: Handle) {
+    /// Records that `handle` has a node open: to write to it, or to read its draft.
+    pub(super) fn open(&self, node: KernelInode, handle: Handle) {
         let mut state = self.lock();
         let users = state.open.entry(node).or_default();
         users.coming = users.coming.saturating_sub(1);
@@ -256,7 +256,7 @@ impl Nodes {
     /// [`Error::Stale`] if the node does not belong to that text.
     pub(super) fn read(
         &self,
-        node: Node,
+        node: KernelInode,
         handle: Handle,
         version: Option<u32>,
         is_same: impl Fn(Handle) -> bool,
@@ -274,13 +274,13 @@ impl Nodes {
     }
 
     /// Returns any handle of a node.
-    pub(super) fn user(&self, node: Node) -> Option<Handle> {
+    pub(super) fn user(&self, node: KernelInode) -> Option<Handle> {
         let state = self.lock();
         state.open.get(&node)?.handles.last().copied()
     }
 
     /// Records that a handle was closed.
-    pub(super) fn close(&self, node: Node, handle: Handle) {
+    pub(super) fn close(&self, node: KernelInode, handle: Handle) {
         let mut state = self.lock();
         if let Some(users) = state.open.get_mut(&node) {
             users.handles.retain(|other| *other != handle);
@@ -289,7 +289,7 @@ impl Nodes {
     }
 }
 
-impl State {
+impl NodeTable {
     fn send(&mut self, thread: u32, sent: Sent) {
         if thread == UNKNOWN {
             return;
@@ -301,9 +301,9 @@ impl State {
     }
 
     /// The node of the writers of the current draft of a file.
-    fn draft_of(&self, ino: Ino, is_present: impl Fn(Handle) -> bool) -> Option<Node> {
+    fn draft_of(&self, ino: Ino, is_present: impl Fn(Handle) -> bool) -> Option<KernelInode> {
         let mut nodes = self.open.iter();
-        let is_its = |(node, users): &(&Node, &OpenHandles)| {
+        let is_its = |(node, users): &(&KernelInode, &OpenHandles)| {
             let last = users.handles.last();
             node.ino() == ino && node.is_draft() && last.is_some_and(|last| is_present(*last))
         };
@@ -311,10 +311,10 @@ impl State {
     }
 
     /// A node that is not open and that no thread was redirected to.
-    fn new_draft(&mut self, ino: Ino) -> Node {
+    fn new_draft(&mut self, ino: Ino) -> KernelInode {
         for _ in 0..CONTENTS {
             self.drafts = self.drafts.wrapping_add(1);
-            let node = Node::of_draft(ino, self.drafts);
+            let node = KernelInode::of_draft(ino, self.drafts);
             let mut sent = self.sent.iter();
             let mut is_sent =
                 || sent.any(|(_, sent)| matches!(sent, Sent::Writer(other) if *other == node));
@@ -322,10 +322,10 @@ impl State {
                 return node;
             }
         }
-        Node::of_draft(ino, self.drafts)
+        KernelInode::of_draft(ino, self.drafts)
     }
 
-    fn close(&mut self, node: Node) {
+    fn close(&mut self, node: KernelInode) {
         let users = self.open.get(&node);
         if users.is_some_and(|users| users.handles.is_empty() && users.coming == 0) {
             self.open.remove(&node);
@@ -356,78 +356,86 @@ mod tests {
         }
     }
 
-    fn node(version: u32) -> Node {
-        Node::of(&attr(version, 0)).unwrap()
+    fn node(version: u32) -> KernelInode {
+        KernelInode::of(&attr(version, 0)).unwrap()
     }
 
     #[test]
     fn each_content_has_a_node_with_the_number_of_the_file() {
-        assert_eq!(node(0), Node(GAME.0), "as long as nothing is saved");
+        assert_eq!(node(0), KernelInode(GAME.0), "as long as nothing is saved");
         assert_ne!(node(1), node(0));
         assert_ne!(node(1023), node(1022));
         assert_eq!(node(1024), node(0));
-        for node in [node(0), node(1), node(1023), Node::of_draft(GAME, 1023)] {
+        for node in [
+            node(0),
+            node(1),
+            node(1023),
+            KernelInode::of_draft(GAME, 1023),
+        ] {
             assert_eq!(node.ino(), GAME);
         }
         let draft = Attr {
             version: None,
             ..attr(3, 0)
         };
-        assert_eq!(Node::of(&draft), None);
+        assert_eq!(KernelInode::of(&draft), None);
     }
 
     #[test]
     fn a_writer_has_a_node_alone() {
-        let nodes = Nodes::new();
+        let nodes = KernelInodes::new();
         assert_eq!(
             nodes.write(THREAD, node(0), |_| false),
-            Writing::IsElsewhere
+            WriteOpen::IsElsewhere
         );
         assert_eq!(nodes.found(THREAD + 1, &attr(0, 5)), None);
         let draft = nodes.found(THREAD, &attr(0, 5)).unwrap();
         assert!(draft.is_draft());
         assert_eq!(
             nodes.write(THREAD + 1, draft, |_| false),
-            Writing::IsElsewhere
+            WriteOpen::IsElsewhere
         );
         let other = nodes.found(THREAD + 1, &attr(0, 5)).unwrap();
         assert_ne!(draft, other);
-        assert_eq!(nodes.write(THREAD, draft, |_| false), Writing::Begins);
+        assert_eq!(nodes.write(THREAD, draft, |_| false), WriteOpen::Begins);
         nodes.open(draft, Handle(1));
         assert_eq!(nodes.found(THREAD, &attr(0, 5)), None);
         assert_eq!(nodes.user(draft), Some(Handle(1)));
         let read = |version| nodes.read(node(version), Handle(2), Some(version), |_| true);
         assert!(read(0).is_ok());
         // Without a lookup, as through /dev/stdout.
-        assert_eq!(nodes.write(THREAD, draft, |_| false), Writing::Begins);
+        assert_eq!(nodes.write(THREAD, draft, |_| false), WriteOpen::Begins);
         nodes.cancel(draft);
         nodes.close(draft, Handle(1));
         assert_eq!(nodes.user(draft), None);
-        assert_eq!(nodes.write(THREAD, draft, |_| false), Writing::IsElsewhere);
+        assert_eq!(
+            nodes.write(THREAD, draft, |_| false),
+            WriteOpen::IsElsewhere
+        );
     }
 
     #[test]
     fn writers_of_one_draft_share_its_node() {
-        let nodes = Nodes::new();
+        let nodes = KernelInodes::new();
         let first = nodes.create(GAME);
         nodes.open(first, Handle(1));
         let write = |node, is_present: bool| nodes.write(THREAD, node, |_| is_present);
-        assert_eq!(write(node(0), true), Writing::IsElsewhere);
+        assert_eq!(write(node(0), true), WriteOpen::IsElsewhere);
         assert_eq!(nodes.found(THREAD, &attr(0, 5)), Some(first));
-        assert_eq!(write(first, true), Writing::Begins);
+        assert_eq!(write(first, true), WriteOpen::Begins);
         nodes.cancel(first);
-        assert_eq!(write(node(0), false), Writing::IsElsewhere);
+        assert_eq!(write(node(0), false), WriteOpen::IsElsewhere);
         assert_ne!(nodes.found(THREAD, &attr(0, 5)), Some(first));
     }
 
     #[test]
     fn a_thread_of_another_namespace_writes_to_an_unused_node() {
-        let nodes = Nodes::new();
+        let nodes = KernelInodes::new();
         let read = |version, handle| nodes.read(node(version), handle, Some(version), |_| true);
         assert!(read(0, Handle(1)).is_ok());
-        assert_eq!(nodes.write(UNKNOWN, node(0), |_| false), Writing::IsTaken);
+        assert_eq!(nodes.write(UNKNOWN, node(0), |_| false), WriteOpen::IsTaken);
         assert_eq!(nodes.found(UNKNOWN, &attr(1, 5)), None);
-        assert_eq!(nodes.write(UNKNOWN, node(1), |_| false), Writing::Begins);
+        assert_eq!(nodes.write(UNKNOWN, node(1), |_| false), WriteOpen::Begins);
         nodes.open(node(1), Handle(2));
         // Another thread, which cannot be distinguished, reads or writes
         // elsewhere.
@@ -435,17 +443,17 @@ mod tests {
         assert!(read(1, Handle(3)).is_err());
         assert!(read(2, Handle(3)).is_ok());
         nodes.send(UNKNOWN, GAME);
-        assert_eq!(nodes.redirected(UNKNOWN, node(2)), Redirected::NotYet);
+        assert_eq!(nodes.redirected(UNKNOWN, node(2)), Redirected::Unchanged);
     }
 
     #[test]
     fn a_writer_without_a_lookup_takes_over_the_node_of_the_text() {
-        let nodes = Nodes::new();
+        let nodes = KernelInodes::new();
         assert_eq!(
             nodes.write(THREAD, node(0), |_| false),
-            Writing::IsElsewhere
+            WriteOpen::IsElsewhere
         );
-        assert_eq!(nodes.write(THREAD, node(0), |_| false), Writing::Begins);
+        assert_eq!(nodes.write(THREAD, node(0), |_| false), WriteOpen::Begins);
         let read = nodes.read(node(0), Handle(2), Some(0), |_| true);
         assert!(matches!(read, Err(Error::Stale)));
         nodes.cancel(node(0));
@@ -454,15 +462,15 @@ mod tests {
 
     #[test]
     fn a_redirected_thread_gets_what_it_found() {
-        let nodes = Nodes::new();
+        let nodes = KernelInodes::new();
         nodes.send(THREAD, GAME);
         assert_eq!(nodes.found(THREAD, &attr(2, 5)), None);
         assert_eq!(nodes.found(THREAD, &attr(3, 6)), None);
-        assert_eq!(nodes.redirected(THREAD + 1, node(3)), Redirected::NotYet);
+        assert_eq!(nodes.redirected(THREAD + 1, node(3)), Redirected::Unchanged);
         assert_eq!(nodes.redirected(THREAD, node(3)), Redirected::Found(6));
         assert_eq!(
             nodes.redirected(THREAD, node(3)),
-            Redirected::NotYet,
+            Redirected::Unchanged,
             "once"
         );
         nodes.send(THREAD, GAME);
@@ -475,7 +483,7 @@ mod tests {
 
     #[test]
     fn a_repeated_node_number_keeps_pages_while_it_is_open() {
-        let nodes = Nodes::new();
+        let nodes = KernelInodes::new();
         let read = |handle, version, is_same: bool| {
             nodes.read(node(version), Handle(handle), Some(version), |_| is_same)
         };
@@ -488,7 +496,7 @@ mod tests {
 
     #[test]
     fn nodes_of_writers_are_used_in_turn() {
-        let nodes = Nodes::new();
+        let nodes = KernelInodes::new();
         let mut taken = std::collections::HashSet::new();
         for handle in 0..1024 {
             let node = nodes.create(GAME);

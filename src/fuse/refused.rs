@@ -1,9 +1,9 @@
 //! Programs that remove what they could not write.
 //!
-//! A program that cannot save a file may remove it, for to it that file is half
-//! written: so do rclone and others. Here the stored game stands untouched, and is not
-//! to be deleted for that. So a program whose text was just refused cannot remove the
-//! game with the same breath; asked again, or by another program, it is removed.
+//! Programs such as rclone remove a file that they could not write completely. After a
+//! refused save, however, the stored game is unchanged and must not be deleted. So the
+//! first `unlink` of that game by the same process, within ten seconds of the refusal,
+//! fails with `EPERM`. A second one, or one by another process, deletes the game.
 
 use std::fs;
 use std::sync::Arc;

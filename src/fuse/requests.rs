@@ -15,7 +15,7 @@ use fuser::{
 
 use super::locks::Lock;
 use super::names::Requester;
-use super::nodes::Node;
+use super::nodes::KernelInode;
 use super::{Adapter, Wanted, answer};
 use crate::vfs::{Access, Error, Handle, Ino, RenameMode};
 
@@ -40,13 +40,13 @@ impl Filesystem for Adapter {
     fn forget(&self, _: &Request, ino: INodeNo, lookups: u64) {
         // Forgetting has no reply.
         let _ = answer(format_args!("forgetting {ino:?}"), || {
-            self.vfs.forget(Node(ino.0).ino(), lookups);
+            self.vfs.forget(KernelInode(ino.0).ino(), lookups);
             Ok(())
         });
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        let node = Node(ino.0);
+        let node = KernelInode(ino.0);
         let work = self.vfs.long_work(node.ino(), None);
         self.in_time(work, move |this| {
             match answer(format_args!("stat of {ino:?}"), || this.attr_of_node(node)) {
@@ -58,7 +58,7 @@ impl Filesystem for Adapter {
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
         match answer(format_args!("readlink of {ino:?}"), || {
-            self.vfs.target(Node(ino.0).ino())
+            self.vfs.target(KernelInode(ino.0).ino())
         }) {
             Ok(target) => reply.data(&target),
             Err(errno) => reply.error(errno),
@@ -68,7 +68,7 @@ impl Filesystem for Adapter {
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let access = access_of(flags);
         if self.profile.is_writable {
-            let (node, thread) = (Node(ino.0), request.pid());
+            let (node, thread) = (KernelInode(ino.0), request.pid());
             let work = self.vfs.long_work(node.ino(), None);
             self.in_time(work, move |this| {
                 let request = format_args!("opening of {ino:?}");
@@ -98,14 +98,14 @@ impl Filesystem for Adapter {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let work = self.vfs.long_work(Node(ino.0).ino(), None);
+        let work = self.vfs.long_work(KernelInode(ino.0).ino(), None);
         self.in_time(work, move |this| {
             let request = format_args!("read of {ino:?} at {offset}");
             let read = || {
                 if this.profile.is_writable {
                     this.vfs.drafts().read_open(Handle(handle.0), offset, size)
                 } else {
-                    this.vfs.read(Node(ino.0).ino(), offset, size)
+                    this.vfs.read(KernelInode(ino.0).ino(), offset, size)
                 }
             };
             match answer(request, read) {
@@ -135,9 +135,9 @@ impl Filesystem for Adapter {
         offset: u64,
         reply: ReplyDirectory,
     ) {
-        let work = self.vfs.long_work(Node(ino.0).ino(), None);
+        let work = self.vfs.long_work(KernelInode(ino.0).ino(), None);
         self.in_time(work, move |this| {
-            this.reply_listing(Node(ino.0).ino(), offset, reply);
+            this.reply_listing(KernelInode(ino.0).ino(), offset, reply);
         });
     }
 
@@ -149,9 +149,9 @@ impl Filesystem for Adapter {
         offset: u64,
         reply: ReplyDirectoryPlus,
     ) {
-        let work = self.vfs.long_work(Node(ino.0).ino(), None);
+        let work = self.vfs.long_work(KernelInode(ino.0).ino(), None);
         self.in_time(work, move |this| {
-            this.reply_listing_plus(Node(ino.0).ino(), offset, reply);
+            this.reply_listing_plus(KernelInode(ino.0).ino(), offset, reply);
         });
     }
 
@@ -183,7 +183,9 @@ impl Filesystem for Adapter {
         } else if !name.starts_with(b"user.") {
             reply.error(Errno::ENOTSUP);
         } else {
-            match answer(request, || self.vfs.attribute(Node(ino.0).ino(), name)) {
+            match answer(request, || {
+                self.vfs.attribute(KernelInode(ino.0).ino(), name)
+            }) {
                 Ok(Some(value)) => reply_bytes(&value, room, reply),
                 Ok(None) => reply.error(Errno::ENODATA),
                 Err(errno) => reply.error(errno),
@@ -199,10 +201,11 @@ impl Filesystem for Adapter {
         // Names are separated by zero bytes.
         let mut names = Vec::new();
         let listed = answer(format_args!("attributes of {ino:?}"), || {
-            self.vfs.list_attributes(Node(ino.0).ino(), &mut |name| {
-                names.extend_from_slice(name.as_bytes());
-                names.push(0);
-            })
+            self.vfs
+                .list_attributes(KernelInode(ino.0).ino(), &mut |name| {
+                    names.extend_from_slice(name.as_bytes());
+                    names.push(0);
+                })
         });
         match listed {
             Ok(()) => reply_bytes(&names, room, reply),
@@ -242,7 +245,7 @@ impl Filesystem for Adapter {
         // Without a handle, the change is saved at once.
         self.answer_save(ino, None, move |adapter| {
             let request = format_args!("setting attributes of {ino:?}");
-            let node = Node(ino.0);
+            let node = KernelInode(ino.0);
             match adapter.answer_writing(request, || adapter.set_attributes(node, &wanted)) {
                 Ok(attr) => reply.attr(&adapter.keep(&attr).1, &adapter.file_attr(&attr)),
                 Err(errno) => reply.error(errno),
@@ -319,7 +322,7 @@ impl Filesystem for Adapter {
             let request = format_args!("closing of {ino:?}");
             let flush = || adapter.vfs.drafts().flush(Handle(handle.0));
             let flushed = adapter.answer_writing(request, flush);
-            let file = Node(ino.0).ino();
+            let file = KernelInode(ino.0).ino();
             if flushed.is_err() {
                 adapter.refused.note(file, thread);
             } else {
@@ -343,8 +346,8 @@ impl Filesystem for Adapter {
     ) {
         let release = || {
             if self.profile.is_writable {
-                self.nodes.close(Node(ino.0), Handle(handle.0));
-                self.locks.close(Node(ino.0).ino(), Handle(handle.0));
+                self.nodes.close(KernelInode(ino.0), Handle(handle.0));
+                self.locks.close(KernelInode(ino.0).ino(), Handle(handle.0));
                 self.vfs.drafts().release(Handle(handle.0));
             }
             Ok(())
@@ -362,7 +365,7 @@ impl Filesystem for Adapter {
                 adapter
                     .vfs
                     .drafts()
-                    .fsync(Node(ino.0).ino(), Some(Handle(handle.0)))
+                    .fsync(KernelInode(ino.0).ino(), Some(Handle(handle.0)))
             };
             confirm(adapter.answer_writing(request, fsync), reply);
         });
@@ -371,7 +374,9 @@ impl Filesystem for Adapter {
     fn fsyncdir(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         let fsync = || {
             if self.profile.is_writable {
-                self.vfs.drafts().fsync_directory(Node(ino.0).ino())?;
+                self.vfs
+                    .drafts()
+                    .fsync_directory(KernelInode(ino.0).ino())?;
             }
             Ok(())
         };
@@ -435,7 +440,7 @@ impl Filesystem for Adapter {
         let linked = self.answer_writing(request, || {
             self.vfs
                 .drafts()
-                .link(Node(ino.0).ino(), Ino(parent.0), name.as_bytes())
+                .link(KernelInode(ino.0).ino(), Ino(parent.0), name.as_bytes())
         });
         self.reply_entry(linked, reply);
     }
@@ -453,7 +458,7 @@ impl Filesystem for Adapter {
         reply: ReplyLock,
     ) {
         let wanted = lock_of(handle, owner, (first, last), kind, process);
-        match self.locks.conflict(Node(ino.0).ino(), &wanted) {
+        match self.locks.conflict(KernelInode(ino.0).ino(), &wanted) {
             Some(other) => {
                 let kind = if other.is_exclusive {
                     libc::F_WRLCK
@@ -479,7 +484,7 @@ impl Filesystem for Adapter {
         waits: bool,
         reply: ReplyEmpty,
     ) {
-        let file = Node(ino.0).ino();
+        let file = KernelInode(ino.0).ino();
         if kind == libc::F_UNLCK {
             self.locks.release(file, owner.0, first, last);
             return reply.ok();

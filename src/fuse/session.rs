@@ -23,7 +23,7 @@ use nix::errno::Errno;
 use nix::mount::{MntFlags, umount2};
 
 use super::kernel::Kernel;
-use super::mounts::{Mount, mount_at};
+use super::mounts::{MountInfo, mount_at};
 use super::{Adapter, Ownership, ReadDirPlus};
 use crate::vfs::{Mounting, Vfs};
 
@@ -117,7 +117,7 @@ pub struct Mounted {
     vfs: Arc<Vfs>,
     mountpoint: PathBuf,
     /// Identity of this mount; `None` if `/proc` does not show it.
-    ours: Option<Mount>,
+    ours: Option<MountInfo>,
     serving: JoinHandle<io::Result<()>>,
     background: Vec<JoinHandle<()>>,
     events: (Sender<Event>, Receiver<Event>),
@@ -176,13 +176,18 @@ impl Mounted {
         vfs.set_mounting(mounting(&place, options));
         let mut background = start_background(&vfs).map_err(|error| failed(error.to_string()))?;
         vfs.background().wait_for_first_lengths(HEAD_START);
-        let told = Arc::new(OnceLock::new());
-        let adapter = Adapter::new(Arc::clone(&vfs), ownership, options, Arc::clone(&told));
+        let kernel_cell = Arc::new(OnceLock::new());
+        let adapter = Adapter::new(
+            Arc::clone(&vfs),
+            ownership,
+            options,
+            Arc::clone(&kernel_cell),
+        );
         let served = Session::new(adapter, &place, &config(options))
             .and_then(|session| {
                 let kernel = Kernel::of(&session, options.is_writable)?;
-                let _ = told.set(kernel);
-                background.push(start_watching(&vfs, told)?);
+                let _ = kernel_cell.set(kernel);
+                background.push(start_watching(&vfs, kernel_cell)?);
                 if options.is_writable {
                     background.push(start_syncing(&vfs)?);
                 }
@@ -449,7 +454,7 @@ fn explain(error: &io::Error) -> String {
     let text = text.trim().trim_start_matches("fusermount3: ");
     if !Path::new(fuse).exists() {
         return format!(
-            "{fuse} is not there; load the module with `modprobe fuse`, or give it to the container"
+            "{fuse} does not exist; load the kernel module with `modprobe fuse`; in a container, pass the device to it (--device {fuse})"
         );
     }
     let device = fs::File::options().read(true).write(true).open(fuse);
@@ -484,7 +489,7 @@ fn has_fusermount() -> bool {
 
 /// Detaches the mount unless another one is topmost now. Device numbers and
 /// mount ids are reused, so all known properties must agree.
-fn detach_if_ours(mountpoint: &Path, ours: Option<&Mount>) {
+fn detach_if_ours(mountpoint: &Path, ours: Option<&MountInfo>) {
     let present = mount_at(mountpoint).ok().flatten();
     if ours.is_none() || present.as_ref() != ours {
         return;

@@ -19,7 +19,7 @@ use fuser::INodeNo;
 use parking_lot::Mutex;
 
 use super::Adapter;
-use super::nodes::Node;
+use super::nodes::KernelInode;
 use super::session::cores;
 use crate::vfs::Ino;
 
@@ -129,7 +129,12 @@ impl Adapter {
         answer: impl FnOnce(&Adapter) + Send + 'static,
     ) {
         let name = name.map(OsStr::as_bytes);
-        if !self.profile.is_writable || !self.vfs.drafts().may_take_long(Node(ino.0).ino(), name) {
+        if !self.profile.is_writable
+            || !self
+                .vfs
+                .drafts()
+                .may_take_long(KernelInode(ino.0).ino(), name)
+        {
             return answer(self);
         }
         let adapter = self.clone();

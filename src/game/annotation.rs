@@ -14,16 +14,16 @@ use super::{Nation, PlyId, shown_in_quotes};
 
 /// Maximum number of annotations read per game. It is far above any real game
 /// (the longest record seen has 45 KB) and bounds the memory.
-pub const MAX_REMARKS: usize = 1 << 18;
+pub const MAX_ANNOTATIONS: usize = 1 << 18;
 
 /// One annotation. Games have many of them, so large and rare variants are
 /// boxed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Annotation {
     /// A text shown after its ply; on the start, a text about the game.
-    TextAfter(Text),
+    TextAfter(AnnotationText),
     /// A text shown before its ply.
-    TextBefore(Text),
+    TextBefore(AnnotationText),
     /// Up to three NAGs: for the move, for the position, and a prefix; 0 for
     /// none.
     Symbols([u8; 3]),
@@ -84,7 +84,7 @@ pub enum Annotation {
 
 impl Annotation {
     /// Returns the text, if this is a text before or after a ply.
-    pub fn text(&self) -> Option<&Text> {
+    pub fn text(&self) -> Option<&AnnotationText> {
         match self {
             Annotation::TextBefore(text) | Annotation::TextAfter(text) => Some(text),
             _ => None,
@@ -113,7 +113,7 @@ impl Annotation {
 
 /// A text in one language.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text {
+pub struct AnnotationText {
     /// The language, as a ChessBase nation number: 0 any, 42 English, 53 German
     /// …
     pub language: Nation,
@@ -123,7 +123,7 @@ pub struct Text {
     pub lead: u8,
 }
 
-impl Text {
+impl AnnotationText {
     /// Returns whether the text has characters other than blanks and controls.
     pub fn has_words(&self) -> bool {
         let is_blank = |c: char| c.is_whitespace() || c.is_control();
@@ -425,7 +425,7 @@ impl Annotations {
         self.most(|text| text.lead)
     }
 
-    fn most<K: Ord + Default>(&self, key: impl Fn(&Text) -> K) -> K {
+    fn most<K: Ord + Default>(&self, key: impl Fn(&AnnotationText) -> K) -> K {
         let texts = self.entries.iter().filter_map(|(_, remark)| remark.text());
         let mut counts: BTreeMap<K, usize> = BTreeMap::new();
         for text in texts.filter(|text| text.has_words()) {
@@ -467,7 +467,7 @@ mod tests {
     use super::*;
 
     fn after(text: &str, language: u8) -> Annotation {
-        Annotation::TextAfter(Text {
+        Annotation::TextAfter(AnnotationText {
             language: Nation(language),
             text: text.to_owned(),
             lead: 0,
@@ -491,7 +491,7 @@ mod tests {
     #[test]
     fn annotations_are_found_by_their_ply() {
         let mut tree = crate::game::MoveTree::default();
-        let mut line = crate::game::Line::new(&mut tree, &crate::game::Position::default());
+        let mut line = crate::game::TreeBuilder::new(&mut tree, &crate::game::Position::default());
         let plies = [line.play_null(), line.play_null()];
         let mut annotations = Annotations::default();
         assert!(annotations.is_empty());

@@ -44,7 +44,7 @@ pub struct Headers {
     /// Black's team.
     pub black_team: Team,
     /// Label of the game.
-    pub tag: GameTag,
+    pub tag: GameLabel,
     /// Medals, one bit each, in ChessBase's numbering.
     pub medals: u16,
     /// Whether ChessBase lists it among the best games of the base.
@@ -274,12 +274,12 @@ impl Team {
 /// A label that games can share, in up to eight languages: English, German,
 /// French, Spanish, Italian, Dutch and two spare ones.
 #[derive(Clone, Debug, Default)]
-pub struct GameTag {
+pub struct GameLabel {
     /// The label in each language. All empty means "no label".
-    pub titles: [String; GameTag::LANGUAGES],
+    pub titles: [String; GameLabel::LANGUAGES],
 }
 
-impl GameTag {
+impl GameLabel {
     /// Number of languages of a label.
     pub const LANGUAGES: usize = 8;
 

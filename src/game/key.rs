@@ -20,10 +20,10 @@ impl PositionKey {
         xxh3_64_with_seed(bytes.as_flattened(), seed)
     }
 
-    /// Where the men stand and whose turn it is, whatever may castle or be
-    /// taken in passing.
+    /// Returns the key of the pieces and the side to move only, regardless of castling
+    /// rights and en passant.
     #[must_use]
-    pub fn of_men(mut self) -> PositionKey {
+    pub fn without_rights(mut self) -> PositionKey {
         let [.., rights, last] = &mut self.0;
         *rights = 0;
         *last |= 0xff;

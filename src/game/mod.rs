@@ -9,7 +9,7 @@
 //! * **variation**: any other child, an alternative to the main move.
 //! * **set-up position**: a start position other than the usual one.
 //!
-//! The tree contains only legal moves: [`Line::play`] is the only way to add a
+//! The tree contains only legal moves: [`TreeBuilder::play`] is the only way to add a
 //! move, and it checks the move with [`Position`].
 
 mod annotation;
@@ -36,8 +36,8 @@ mod start;
 mod tree;
 
 pub use annotation::{
-    Annotation, Annotations, Answer, Arrow, ByPly, ColoredSquare, Evaluation, MAX_REMARKS, Phase,
-    ProfilePoint, Quotation, Stage, Text, TimeSpent, Training, VariationColor,
+    Annotation, AnnotationText, Annotations, Answer, Arrow, ByPly, ColoredSquare, Evaluation,
+    MAX_ANNOTATIONS, Phase, ProfilePoint, Quotation, Stage, TimeSpent, Training, VariationColor,
 };
 pub use board::Board;
 pub use date::Date;
@@ -46,7 +46,7 @@ pub use diagram::board_text;
 pub use eco::Eco;
 pub use find::{NoSuchMove, PieceMove};
 pub use headers::{
-    EventKind, GameTag, HIGHEST_ELO, Headers, PlayerName, RatingType, Source, Speed, Team,
+    EventKind, GameLabel, HIGHEST_ELO, Headers, PlayerName, RatingType, Source, Speed, Team,
     Tournament,
 };
 pub use key::PositionKey;
@@ -62,7 +62,7 @@ pub use shown::{
     MAX_WORD_BYTES, ShownWord, cut, shown_characters, shown_in_quotes, shown_words, word_parts,
 };
 pub use start::Start;
-pub use tree::{Branch, Line, MAX_PLIES, MoveTree, Ply, PlyId, USUAL_PLIES};
+pub use tree::{Branch, MAX_PLIES, MoveTree, Ply, PlyId, TreeBuilder, USUAL_PLIES};
 
 /// One game: headers, start position, moves and annotations.
 ///
@@ -82,13 +82,13 @@ pub struct Game {
     /// pair with the name of a header contains what the header cannot store.
     pub foreign_tags: Vec<(String, String)>,
     /// Properties of the annotations that the PGN text did not specify.
-    pub open: Open,
+    pub open: Unspecified,
 }
 
 /// Properties of annotations that a PGN text did not specify. In an edited text
 /// of a stored game, they keep their stored values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Open {
+pub struct Unspecified {
     /// The language of texts without an explicit one. Until it is known, they
     /// have none.
     pub language: bool,
@@ -115,6 +115,6 @@ impl Game {
         self.tree.clear();
         self.annotations.clear();
         self.foreign_tags.clear();
-        self.open = Open::default();
+        self.open = Unspecified::default();
     }
 }

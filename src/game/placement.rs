@@ -110,9 +110,9 @@ impl Placement {
     }
 }
 
-/// Which moments of a main line a glance is to show: those after a move that
-/// changes so much, or that begins or ends on one of these squares, if no more
-/// pieces than so many are left.
+/// A filter for the moments of a main line that a glance shows: those with at most
+/// `most_pieces` pieces, after a move with at least the effect `least`, or from or to
+/// one of `squares`.
 #[derive(Clone, Copy, Debug)]
 pub struct Moments {
     /// The least effect of such a move; `None` if the squares alone decide.
@@ -157,8 +157,8 @@ pub struct Glimpse<'p> {
     pub placement: &'p Placement,
     /// What the last move changed; everything at the start.
     pub effect: MoveEffect,
-    /// No more plies follow.
-    pub most_left: usize,
+    /// Upper bound of the number of plies that follow.
+    pub max_plies_left: usize,
 }
 
 /// What a move changes.

@@ -213,17 +213,17 @@ impl Branch {
 
 /// Builds a tree ply by ply; only legal moves are accepted.
 #[derive(Debug)]
-pub struct Line<'t> {
+pub struct TreeBuilder<'t> {
     tree: &'t mut MoveTree,
     here: Branch,
 }
 
-impl<'t> Line<'t> {
+impl<'t> TreeBuilder<'t> {
     /// Starts an empty tree.
-    pub fn new(tree: &'t mut MoveTree, start: &Position) -> Line<'t> {
+    pub fn new(tree: &'t mut MoveTree, start: &Position) -> TreeBuilder<'t> {
         tree.clear();
         tree.plies.reserve(USUAL_PLIES);
-        Line {
+        TreeBuilder {
             tree,
             here: Branch {
                 position: start.clone(),
@@ -260,11 +260,11 @@ impl<'t> Line<'t> {
     }
 
     /// Plays the move of a piece, not a pawn and not castling, as
-    /// [`play`](Line::play). Returns the captured piece.
+    /// [`play`](TreeBuilder::play). Returns the captured piece.
     ///
     /// # Errors
     ///
-    /// As for [`play`](Line::play).
+    /// As for [`play`](TreeBuilder::play).
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
@@ -281,12 +281,12 @@ impl<'t> Line<'t> {
         Ok(capture)
     }
 
-    /// Plays the move of a pawn that does not promote, as [`play`](Line::play).
+    /// Plays the move of a pawn that does not promote, as [`play`](TreeBuilder::play).
     /// Returns the captured piece and its square.
     ///
     /// # Errors
     ///
-    /// As for [`play`](Line::play).
+    /// As for [`play`](TreeBuilder::play).
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
@@ -336,7 +336,7 @@ impl<'t> Line<'t> {
         self.here.at
     }
 
-    /// The current point, for [`resume`](Line::resume).
+    /// The current point, for [`resume`](TreeBuilder::resume).
     pub fn branch(&self) -> Branch {
         self.here.clone()
     }
@@ -365,7 +365,7 @@ mod tests {
     fn a_tree_counts_its_plies_and_links_them() {
         let mut tree = MoveTree::default();
         assert!(tree.is_empty());
-        let mut line = Line::new(&mut tree, &Position::default());
+        let mut line = TreeBuilder::new(&mut tree, &Position::default());
         let e4 = line.play(step(Role::Pawn, Square::E2, Square::E4)).unwrap();
         let after_e4 = line.branch();
         let e5 = line.play(step(Role::Pawn, Square::E7, Square::E5)).unwrap();
@@ -389,7 +389,7 @@ mod tests {
     fn a_tree_holds_a_million_plies() {
         assert_eq!(MAX_PLIES, 1_048_576);
         let mut tree = MoveTree::default();
-        let mut line = Line::new(&mut tree, &Position::default());
+        let mut line = TreeBuilder::new(&mut tree, &Position::default());
         for _ in 0..MAX_PLIES {
             assert!(!line.is_full());
             line.play_null();

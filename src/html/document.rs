@@ -54,7 +54,7 @@ fn is_address(attribute: &Attribute<'_>) -> bool {
 
 /// Additions that make a page a complete document.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Page<'a> {
+pub struct DocumentFrame<'a> {
     /// Text of `<title>`. If blank, the title of the page itself is used, or
     /// "Untitled".
     pub title: &'a str,
@@ -65,7 +65,7 @@ pub struct Page<'a> {
     pub notes: &'a [String],
 }
 
-impl Page<'_> {
+impl DocumentFrame<'_> {
     /// Appends `source`, a page or a part of one, as a complete document in
     /// UTF-8. `rewrite` gets each URL, its character references resolved, and
     /// returns the URL to write instead, or `None` to keep it.
@@ -79,7 +79,7 @@ impl Page<'_> {
         out: &mut String,
     ) {
         let own_title = title_of(source);
-        let page = Page {
+        let page = DocumentFrame {
             title: [self.title, own_title.as_str(), UNTITLED]
                 .into_iter()
                 .find(|title| !title.trim().is_empty())
@@ -90,7 +90,7 @@ impl Page<'_> {
             page,
             rewrite,
             out,
-            part: Part::Start,
+            part: DocumentPart::Start,
             is_in_title: false,
         };
         for token in Tokens::of(source) {
@@ -110,17 +110,17 @@ fn title_of(source: &str) -> String {
 
 /// The part of the document that is being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum DocumentPart {
     Start,
     Head,
     Body,
 }
 
 struct Writer<'a> {
-    page: Page<'a>,
+    page: DocumentFrame<'a>,
     rewrite: &'a mut dyn FnMut(&str) -> Option<String>,
     out: &'a mut String,
-    part: Part,
+    part: DocumentPart,
     /// Whether the tokens are inside of the page's own title, which is left
     /// out.
     is_in_title: bool,
@@ -129,7 +129,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn token(&mut self, token: Token<'_>) {
         match token {
-            Token::Text(text) if text.trim().is_empty() && self.part != Part::Body => {}
+            Token::Text(text) if text.trim().is_empty() && self.part != DocumentPart::Body => {}
             Token::Text(text) => {
                 self.begin_body(None);
                 // A lone `<` must not form a tag with the text behind it when a
@@ -189,10 +189,10 @@ impl Writer<'_> {
     }
 
     fn begin_head(&mut self, html: Option<&Tag<'_>>) {
-        if self.part != Part::Start {
+        if self.part != DocumentPart::Start {
             return;
         }
-        self.part = Part::Head;
+        self.part = DocumentPart::Head;
         self.out.push_str("<!DOCTYPE html>\n");
         match html {
             Some(html) => self.tag(html),
@@ -213,10 +213,10 @@ impl Writer<'_> {
 
     fn begin_body(&mut self, body: Option<&Tag<'_>>) {
         self.begin_head(None);
-        if self.part == Part::Body {
+        if self.part == DocumentPart::Body {
             return;
         }
-        self.part = Part::Body;
+        self.part = DocumentPart::Body;
         self.out.push_str("</head>\n");
         match body {
             Some(body) => self.tag(body),
@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    fn completed(page: Page<'_>, source: &str) -> String {
+    fn completed(page: DocumentFrame<'_>, source: &str) -> String {
         let mut out = String::new();
         let mut rewrite = |address: &str| address.strip_prefix("old:").map(str::to_owned);
         page.complete(source, &mut rewrite, &mut out);
@@ -277,9 +277,9 @@ mod tests {
     }
 
     fn titled(title: &str, source: &str) -> String {
-        let page = Page {
+        let page = DocumentFrame {
             title,
-            ..Page::default()
+            ..DocumentFrame::default()
         };
         completed(page, source)
     }
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn added_text_is_escaped_and_blank_properties_are_omitted() {
-        let page = Page {
+        let page = DocumentFrame {
             title: "T",
             notes: &["1 < 2".to_owned()],
             properties: &[("author", "A \"B\""), ("source", " ")],

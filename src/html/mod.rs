@@ -18,4 +18,4 @@ mod entity;
 mod token;
 
 pub use charset::declared_encoding;
-pub use document::{Page, for_each_address, has_content};
+pub use document::{DocumentFrame, for_each_address, has_content};

@@ -21,7 +21,7 @@ use std::os::unix::fs::FileExt;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::Stop;
+use super::ImportStop;
 use crate::cbh::{Database, Decoded, EntityKind, GameId, SaveError, Summary};
 use crate::game::{Date, Game, GameResult};
 
@@ -51,15 +51,15 @@ const IMPORTED: u64 = 1 << 63;
 
 /// Digests that identify a game, see [`Known::has`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
+pub(super) struct GameMark {
     /// Digest of what a record says too.
     key: u64,
     /// Digest of all that is compared.
     whole: u64,
 }
 
-impl Mark {
-    pub(super) fn of(game: &Game) -> Mark {
+impl GameMark {
+    pub(super) fn of(game: &Game) -> GameMark {
         let headers = &game.headers;
         let (white, black) = (headers.white.joined(), headers.black.joined());
         let key = key_of(&white, &black, headers.date, Some(headers.result));
@@ -82,7 +82,7 @@ impl Mark {
             let title = &headers.tournament.title;
             hash_letters(letters(title, TITLE_BYTES), &mut whole);
         }
-        Mark {
+        GameMark {
             key,
             whole: whole.finish(),
         }
@@ -139,8 +139,8 @@ impl<'a> Known<'a> {
     ///
     /// # Errors
     ///
-    /// [`Stop`], if the base cannot be read or there is no room for the marks.
-    pub fn new(database: Option<&'a Database>) -> Result<Known<'a>, Stop> {
+    /// [`ImportStop`], if the base cannot be read or there is no room for the marks.
+    pub fn new(database: Option<&'a Database>) -> Result<Known<'a>, ImportStop> {
         let mut known = Known {
             database,
             marks: Marks::new(MARKS_AT_ONCE),
@@ -153,7 +153,7 @@ impl<'a> Known<'a> {
         Ok(known)
     }
 
-    fn add_all(&mut self, database: &Database) -> Result<(), Stop> {
+    fn add_all(&mut self, database: &Database) -> Result<(), ImportStop> {
         let names = database.entity_names(EntityKind::Player).map_err(of_base)?;
         let mut summaries: Vec<Summary> = Vec::new();
         let mut first = 1;
@@ -178,7 +178,7 @@ impl<'a> Known<'a> {
     /// # Errors
     ///
     /// As [`new`](Known::new).
-    pub(super) fn has(&mut self, mark: Mark) -> Result<bool, Stop> {
+    pub(super) fn has(&mut self, mark: GameMark) -> Result<bool, ImportStop> {
         let whole = mark.whole | IMPORTED;
         self.found.clear();
         self.marks.find(mark.key, &mut self.found)?;
@@ -192,7 +192,7 @@ impl<'a> Known<'a> {
             // A game that cannot be read is not known to be the same.
             let read = database.read_game(GameId(id), &mut self.decoded);
             let is_whole = read.is_ok() && self.decoded.defects.is_empty();
-            if is_whole && Mark::of(&self.decoded.game).whole == mark.whole {
+            if is_whole && GameMark::of(&self.decoded.game).whole == mark.whole {
                 return Ok(true);
             }
         }
@@ -207,14 +207,14 @@ impl std::fmt::Debug for Known<'_> {
     }
 }
 
-fn of_base(error: crate::cbh::Error) -> Stop {
-    Stop::Base(SaveError::from(error).into())
+fn of_base(error: crate::cbh::Error) -> ImportStop {
+    ImportStop::Base(SaveError::from(error).into())
 }
 
 /// Pairs of a key and a value, any number in little memory.
 struct Marks {
     recent: BTreeSet<(u64, u64)>,
-    runs: Vec<Run>,
+    runs: Vec<MarkRun>,
     at_once: usize,
 }
 
@@ -230,7 +230,7 @@ impl Marks {
     fn insert(&mut self, key: u64, value: u64) -> io::Result<()> {
         self.recent.insert((key, value));
         if self.recent.len() >= self.at_once {
-            let run = Run::write(&self.recent)?;
+            let run = MarkRun::write(&self.recent)?;
             self.runs.push(run);
             self.recent.clear();
         }
@@ -246,16 +246,16 @@ impl Marks {
 }
 
 /// Sorted pairs in a file that has no name.
-struct Run {
+struct MarkRun {
     file: File,
     count: u64,
     /// Three bits of each key, among ten times as many.
     filter: Vec<u64>,
 }
 
-impl Run {
-    fn write(marks: &BTreeSet<(u64, u64)>) -> io::Result<Run> {
-        let mut run = Run {
+impl MarkRun {
+    fn write(marks: &BTreeSet<(u64, u64)>) -> io::Result<MarkRun> {
+        let mut run = MarkRun {
             file: tempfile::tempfile()?,
             count: marks.len() as u64,
             filter: vec![0; (marks.len() * 10).div_ceil(64)],

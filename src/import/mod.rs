@@ -6,12 +6,16 @@
 //! understood in another way than it is written.
 
 mod known;
+mod notes;
 mod packed;
 mod page;
 mod session;
 mod utf16;
 
 pub use known::Known;
-pub use packed::{Input, Text, for_each_text};
+pub(crate) use notes::Notes;
+pub use packed::{GamesInput, UnpackedText, for_each_text};
 pub use page::page_of_label;
-pub use session::{BadGame, BadText, Session, Stop, Understood, Watch, Wishes, cut_names};
+pub use session::{
+    BadGame, BadText, ImportOptions, ImportStop, Session, Understood, Watch, cut_names,
+};

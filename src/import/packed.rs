@@ -22,12 +22,12 @@ use self::zip::for_each_member;
 use super::utf16::{Utf16, Utf16Reader};
 
 /// A file of games. Only a zip archive needs [`Seek`], which may fail.
-pub trait Input: BufRead + Seek + Send {}
+pub trait GamesInput: BufRead + Seek + Send {}
 
-impl<I: BufRead + Seek + Send> Input for I {}
+impl<I: BufRead + Seek + Send> GamesInput for I {}
 
 /// A text of games.
-pub struct Text<'a> {
+pub struct UnpackedText<'a> {
     /// The member of an archive that it is.
     pub member: Option<String>,
     /// Whether it was UTF-16 before.
@@ -36,7 +36,7 @@ pub struct Text<'a> {
     pub reader: Box<dyn BufRead + Send + 'a>,
 }
 
-impl fmt::Debug for Text<'_> {
+impl fmt::Debug for UnpackedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Text")
             .field("member", &self.member)
@@ -56,7 +56,7 @@ const READ_BYTES: usize = 1 << 16;
 
 /// What a file can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum Packing {
     Plain,
     Gzip,
     Zstandard,
@@ -77,22 +77,22 @@ enum Format {
 /// packed data that is damaged or cut short, with its offset in the file.
 pub fn for_each_text<E: From<io::Error>>(
     name: &Path,
-    input: &mut dyn Input,
-    take: &mut dyn FnMut(Text<'_>) -> Result<(), E>,
+    input: &mut dyn GamesInput,
+    take: &mut dyn FnMut(UnpackedText<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut head = Vec::new();
     (&mut *input).take(HEAD_BYTES).read_to_end(&mut head)?;
     let format = format_of(&head, name)?;
-    if format == Format::Zip {
+    if format == Packing::Zip {
         return for_each_member(input, take);
     }
     let reader = unpacked_reader(format, Cursor::new(head).chain(input));
-    take(Text::new(None, reader)?)
+    take(UnpackedText::new(None, reader)?)
 }
 
 /// Unpacks what is read, unless it is plain.
 fn unpacked_reader<'a>(
-    format: Format,
+    format: Packing,
     input: impl BufRead + Send + 'a,
 ) -> Box<dyn BufRead + Send + 'a> {
     let tally = Arc::new(Tally::default());
@@ -101,9 +101,9 @@ fn unpacked_reader<'a>(
         tally: Arc::clone(&tally),
     };
     let unpacked: Box<dyn Read + Send + 'a> = match format {
-        Format::Gzip => Box::new(GzipDecoder::new(input)),
-        Format::Bzip2 => Box::new(MultiBzDecoder::new(input)),
-        Format::Zstandard => Box::new(ZstdDecoder::new(input)),
+        Packing::Gzip => Box::new(GzipDecoder::new(input)),
+        Packing::Bzip2 => Box::new(MultiBzDecoder::new(input)),
+        Packing::Zstandard => Box::new(ZstdDecoder::new(input)),
         _ => return Box::new(input.inner),
     };
     let unpacked = Unpacked {
@@ -114,15 +114,15 @@ fn unpacked_reader<'a>(
     Box::new(BufReader::with_capacity(READ_BYTES, unpacked))
 }
 
-impl Format {
+impl Packing {
     fn name(self) -> &'static str {
         match self {
-            Format::Plain => "PGN",
-            Format::Gzip => "gzip",
-            Format::Zstandard => "Zstandard",
-            Format::Bzip2 => "bzip2",
-            Format::Zip => "zip",
-            Format::Foreign(name) => name,
+            Packing::Plain => "PGN",
+            Packing::Gzip => "gzip",
+            Packing::Zstandard => "Zstandard",
+            Packing::Bzip2 => "bzip2",
+            Packing::Zip => "zip",
+            Packing::Foreign(name) => name,
         }
     }
 }
@@ -154,25 +154,25 @@ const TEXT_BYTES: usize = 64;
 
 /// What a file is, by its first bytes; one whose name promises something else
 /// may still be plain text, which programs that load files leave unpacked.
-fn format_of(head: &[u8], name: &Path) -> io::Result<Format> {
+fn format_of(head: &[u8], name: &Path) -> io::Result<Packing> {
     let told = match head {
-        [0x1f, 0x8b, ..] => Format::Gzip,
-        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Format::Zstandard,
-        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Format::Bzip2,
-        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] | [b'P', b'K', 7, 8, ..] => Format::Zip,
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Format::Foreign("an xz file"),
-        [b'7', b'z', 0xbc, 0xaf, ..] => Format::Foreign("a 7-Zip archive"),
-        [b'R', b'a', b'r', b'!', 0x1a, ..] => Format::Foreign("a RAR archive"),
-        _ => Format::Plain,
+        [0x1f, 0x8b, ..] => Packing::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Packing::Zstandard,
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Packing::Bzip2,
+        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] | [b'P', b'K', 7, 8, ..] => Packing::Zip,
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Packing::Foreign("an xz file"),
+        [b'7', b'z', 0xbc, 0xaf, ..] => Packing::Foreign("a 7-Zip archive"),
+        [b'R', b'a', b'r', b'!', 0x1a, ..] => Packing::Foreign("a RAR archive"),
+        _ => Packing::Plain,
     };
-    if let Format::Foreign(name) = told {
+    if let Packing::Foreign(name) = told {
         return Err(invalid(format_args!(
             "this is {name}, which cbfs does not unpack; unpack it first"
         )));
     }
     let promised = format_of_name(name);
     let is_text = !head.is_empty() && !head.contains(&0);
-    match promised.filter(|_| told == Format::Plain && !is_text) {
+    match promised.filter(|_| told == Packing::Plain && !is_text) {
         Some(promised) => Err(invalid(format_args!(
             "the name says {}, but there is no {} data at offset 0",
             promised.name(),
@@ -182,13 +182,13 @@ fn format_of(head: &[u8], name: &Path) -> io::Result<Format> {
     }
 }
 
-fn format_of_name(name: &Path) -> Option<Format> {
+fn format_of_name(name: &Path) -> Option<Packing> {
     let extension = name.extension()?.to_str()?.to_ascii_lowercase();
     Some(match extension.as_str() {
-        "gz" => Format::Gzip,
-        "zst" => Format::Zstandard,
-        "bz2" => Format::Bzip2,
-        "zip" => Format::Zip,
+        "gz" => Packing::Gzip,
+        "zst" => Packing::Zstandard,
+        "bz2" => Packing::Bzip2,
+        "zip" => Packing::Zip,
         _ => return None,
     })
 }
@@ -208,9 +208,12 @@ fn too_wide(requested: u64, most: u64) -> io::Error {
     io::Error::new(ErrorKind::Unsupported, what)
 }
 
-impl<'a> Text<'a> {
+impl<'a> UnpackedText<'a> {
     /// Looks whether the bytes are UTF-16. Fails for what is no text.
-    fn new(member: Option<String>, mut reader: impl BufRead + Send + 'a) -> io::Result<Text<'a>> {
+    fn new(
+        member: Option<String>,
+        mut reader: impl BufRead + Send + 'a,
+    ) -> io::Result<UnpackedText<'a>> {
         let mut head = Vec::new();
         reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
         let utf16 = Utf16::of(&head);
@@ -218,7 +221,7 @@ impl<'a> Text<'a> {
             ensure_text(&head)?;
         }
         let reader = Cursor::new(head).chain(reader);
-        Ok(Text {
+        Ok(UnpackedText {
             member,
             was_utf16: utf16.is_some(),
             reader: match utf16 {
@@ -229,7 +232,7 @@ impl<'a> Text<'a> {
     }
 
     /// Its first bytes, and the rest.
-    pub(super) fn with_head(mut self) -> (Vec<u8>, Text<'a>) {
+    pub(super) fn with_head(mut self) -> (Vec<u8>, UnpackedText<'a>) {
         let mut head = Vec::new();
         let read = self.reader.by_ref().take(PAGE_BYTES).read_to_end(&mut head);
         if let Err(error) = read {
@@ -245,7 +248,7 @@ impl<'a> Text<'a> {
         name: &str,
         data_start: u64,
         member: Box<dyn Read + Send + 'a>,
-    ) -> io::Result<Text<'a>> {
+    ) -> io::Result<UnpackedText<'a>> {
         let unpacked = Unpacked {
             tally: Arc::new(Tally {
                 bytes: AtomicU64::new(data_start),
@@ -258,11 +261,11 @@ impl<'a> Text<'a> {
         let mut head = Vec::new();
         reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
         let format = format_of(&head, Path::new(name))?;
-        if format == Format::Zip {
+        if format == Packing::Zip {
             return Err(invalid("a zip archive in another one; unpack it first"));
         }
         let reader = unpacked_reader(format, Cursor::new(head).chain(reader));
-        Text::new(Some(name.to_owned()), reader)
+        UnpackedText::new(Some(name.to_owned()), reader)
     }
 }
 

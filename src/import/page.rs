@@ -7,30 +7,30 @@ mod sample;
 use self::evidence::Evidence;
 pub(super) use self::sample::Sample;
 use crate::cbh::CodePage;
-use crate::pgn::{InPage, Page, Trust};
+use crate::pgn::{EightBitPage, InPage, Trust};
 
 /// The page of a label of [`CodePage`], or of DOS: `437`, `cp850` and the like.
-pub fn page_of_label(label: &str) -> Option<Page> {
+pub fn page_of_label(label: &str) -> Option<EightBitPage> {
     let of_base = CodePage::from_label(label);
-    let of_base = of_base.and_then(|page| Page::of_encoding(page.encoding()));
-    of_base.or_else(|| Page::of_dos(label))
+    let of_base = of_base.and_then(|page| EightBitPage::of_encoding(page.encoding()));
+    of_base.or_else(|| EightBitPage::of_dos(label))
 }
 
 /// The page of a text, and of each of its games: files are joined of others.
 #[derive(Debug)]
-pub(super) struct Pages {
-    given: Option<Page>,
+pub(super) struct TextPages {
+    given: Option<EightBitPage>,
     evidence: Evidence,
 }
 
-impl Pages {
+impl TextPages {
     /// As given, else as the begin of the text tells.
-    pub(super) fn new(given: Option<Page>, head: &[u8]) -> Pages {
+    pub(super) fn new(given: Option<EightBitPage>, head: &[u8]) -> TextPages {
         let mut evidence = Evidence::default();
         if given.is_none() {
             evidence.add(head);
         }
-        Pages { given, evidence }
+        TextPages { given, evidence }
     }
 
     /// The page of the next piece of the text: as given, as it tells itself, or as

@@ -6,18 +6,18 @@ use std::fmt;
 use std::io::{self, Cursor, Read as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::Text;
-use super::known::{Known, Mark};
-use super::page::Pages;
+use super::UnpackedText;
+use super::known::{GameMark, Known};
 use super::page::Sample;
+use super::page::TextPages;
 use crate::cbh::moves::EncodeError;
 use crate::cbh::{Appended, ChangeError, Imported, Importer, PreparedGame, SaveError, Unfit};
 use crate::escape::Escaped;
 use crate::game::Game;
 use crate::openings;
 use crate::pgn::{
-    self, BAD_GAME, Extent, Liberty, Page, Part, Prepared, Section, Skipped, VariantName,
-    article_of,
+    self, BAD_GAME, EightBitPage, Extent, GamePart, Liberty, Prepared, Section, Skipped,
+    VariantName, article_of,
 };
 
 /// A game that is not imported, and why. Its text is that of the section from
@@ -60,7 +60,7 @@ pub struct BadText<'t> {
 
 /// Why an import ends early.
 #[derive(Debug)]
-pub enum Stop {
+pub enum ImportStop {
     /// A game is none, or cannot be stored.
     Bad(BadGame),
     /// A file cannot be read; [`io::ErrorKind::InvalidData`] if what is in it
@@ -72,15 +72,15 @@ pub enum Stop {
     Interrupted,
 }
 
-impl From<SaveError> for Stop {
-    fn from(error: SaveError) -> Stop {
-        Stop::Base(error.into())
+impl From<SaveError> for ImportStop {
+    fn from(error: SaveError) -> ImportStop {
+        ImportStop::Base(error.into())
     }
 }
 
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Stop {
-        Stop::Medium(error)
+impl From<io::Error> for ImportStop {
+    fn from(error: io::Error) -> ImportStop {
+        ImportStop::Medium(error)
     }
 }
 
@@ -95,15 +95,15 @@ pub trait Watch {
     ///
     /// # Errors
     ///
-    /// [`Stop`].
-    fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), Stop>;
+    /// [`ImportStop`].
+    fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), ImportStop>;
 
     /// Takes more of the text of the last bad game.
     ///
     /// # Errors
     ///
-    /// [`Stop`].
-    fn more_of_bad(&mut self, text: BadText<'_>) -> Result<(), Stop>;
+    /// [`ImportStop`].
+    fn more_of_bad(&mut self, text: BadText<'_>) -> Result<(), ImportStop>;
 }
 
 /// A liberty taken in reading a text, with the place of its first use.
@@ -119,7 +119,7 @@ pub struct Understood {
 
 /// A count of games, with the place of the first one.
 #[derive(Debug, Default)]
-struct Counted {
+struct CountedGames {
     games: usize,
     line: usize,
     column: usize,
@@ -129,7 +129,7 @@ struct Counted {
     last: (usize, usize),
 }
 
-impl Counted {
+impl CountedGames {
     fn add(&mut self, line: usize, column: usize) {
         if self.games == 0 {
             (self.line, self.column) = (line, column);
@@ -167,13 +167,13 @@ impl Counted {
 
 /// How games are imported.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wishes {
+pub struct ImportOptions {
     /// Whether tags are left out that the base has no place for.
     pub drops_foreign_tags: bool,
     /// Whether games without an opening code get that of their moves.
     pub sets_eco: bool,
     /// The page of texts that are no UTF-8; otherwise they tell it.
-    pub page: Option<Page>,
+    pub page: Option<EightBitPage>,
 }
 
 /// Appends the games of any number of texts to a base: all, or those that are
@@ -181,8 +181,8 @@ pub struct Wishes {
 #[derive(Debug)]
 pub struct Session<'a> {
     importer: Importer<'a>,
-    wishes: Wishes,
-    is_over: &'a AtomicBool,
+    wishes: ImportOptions,
+    is_interrupted: &'a AtomicBool,
     /// The games that are not to be appended.
     known: Option<Known<'a>>,
     left_out: usize,
@@ -193,20 +193,24 @@ pub struct Session<'a> {
 struct Passing {
     game: PreparedGame,
     /// Only if it may be known.
-    mark: Option<Mark>,
+    mark: Option<GameMark>,
     is_eco_set: bool,
 }
 
 type PreparedResult = Result<Passing, SaveError>;
 
 impl<'a> Session<'a> {
-    /// Begins to append; ends with [`Stop::Interrupted`] before the next game
-    /// when `is_over` is set.
-    pub fn new(importer: Importer<'a>, wishes: Wishes, is_over: &'a AtomicBool) -> Session<'a> {
+    /// Begins to append; ends with [`ImportStop::Interrupted`] before the next game
+    /// when `is_interrupted` is set.
+    pub fn new(
+        importer: Importer<'a>,
+        wishes: ImportOptions,
+        is_interrupted: &'a AtomicBool,
+    ) -> Session<'a> {
         Session {
             importer,
             wishes,
-            is_over,
+            is_interrupted,
             known: None,
             left_out: 0,
             eco_set: 0,
@@ -237,11 +241,15 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     ///
-    /// [`Stop`]; then nothing may be committed.
-    pub fn read(&mut self, text: Text<'_>, watch: &mut dyn Watch) -> Result<Vec<Understood>, Stop> {
-        let (wishes, is_over) = (self.wishes, self.is_over);
+    /// [`ImportStop`]; then nothing may be committed.
+    pub fn read(
+        &mut self,
+        text: UnpackedText<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<Vec<Understood>, ImportStop> {
+        let (wishes, is_interrupted) = (self.wishes, self.is_interrupted);
         let marks = self.known.is_some();
-        let mut reading = Reading {
+        let mut reading = TextReading {
             session: self,
             watch,
             games: 0,
@@ -253,7 +261,7 @@ impl<'a> Session<'a> {
             more_skipped: 0,
         };
         let (head, reader) = text.with_head();
-        let mut pages = Pages::new(wishes.page, &head);
+        let mut pages = TextPages::new(wishes.page, &head);
         let prepare = |game: Game| prepared(game, wishes, marks);
         let was_utf16 = reader.was_utf16;
         let source = Cursor::new(head).chain(reader.reader);
@@ -261,11 +269,13 @@ impl<'a> Session<'a> {
             source,
             |text| pages.page_of(text),
             prepare,
-            is_over,
+            is_interrupted,
             |section| reading.take(section),
         );
         match read {
-            Err(Stop::Medium(_)) if is_over.load(Relaxed) => return Err(Stop::Interrupted),
+            Err(ImportStop::Medium(_)) if is_interrupted.load(Relaxed) => {
+                return Err(ImportStop::Interrupted);
+            }
             read => read?,
         }
         reading.ensure_games()?;
@@ -284,7 +294,7 @@ impl<'a> Session<'a> {
 
 impl Session<'_> {
     /// Appends one game, unless it is known.
-    fn append(&mut self, passing: Passing) -> Result<Option<Appended>, Stop> {
+    fn append(&mut self, passing: Passing) -> Result<Option<Appended>, ImportStop> {
         let Passing {
             game,
             mark,
@@ -296,19 +306,19 @@ impl Session<'_> {
             self.left_out += 1;
             return Ok(None);
         }
-        let appended = self.importer.append(game).map_err(Stop::Base)?;
+        let appended = self.importer.append(game).map_err(ImportStop::Base)?;
         self.eco_set += usize::from(is_eco_set);
         Ok(Some(appended))
     }
 }
 
-fn prepared(mut game: Game, wishes: Wishes, marks: bool) -> PreparedResult {
+fn prepared(mut game: Game, wishes: ImportOptions, marks: bool) -> PreparedResult {
     if wishes.drops_foreign_tags {
         game.foreign_tags.clear();
     }
     let is_eco_set = wishes.sets_eco && sets_eco(&mut game);
     let game = PreparedGame::new(game)?;
-    let mark = marks.then(|| Mark::of(game.game()));
+    let mark = marks.then(|| GameMark::of(game.game()));
     Ok(Passing {
         game,
         mark,
@@ -330,19 +340,19 @@ fn sets_eco(game: &mut Game) -> bool {
 }
 
 /// One text as it is read.
-struct Reading<'s, 'a> {
+struct TextReading<'s, 'a> {
     session: &'s mut Session<'a>,
     watch: &'s mut dyn Watch,
     games: usize,
-    liberties: BTreeMap<Liberty, Counted>,
+    liberties: BTreeMap<Liberty, CountedGames>,
     /// Games that are no UTF-8, by the page that they are read in, with some words
     /// of the first.
-    pages: BTreeMap<String, (Counted, Option<Sample>)>,
+    pages: BTreeMap<String, (CountedGames, Option<Sample>)>,
     /// Games with facts of their tournament or source that differ from those
     /// of the base.
-    kept: BTreeMap<&'static str, Counted>,
+    kept: BTreeMap<&'static str, CountedGames>,
     /// Games with names that are not stored as they are, with the first of a kind.
-    cut: BTreeMap<&'static str, (Counted, Unfit)>,
+    cut: BTreeMap<&'static str, (CountedGames, Unfit)>,
     /// The first places with text that is no game, and how many there are more.
     skipped: Vec<Skipped>,
     more_skipped: usize,
@@ -351,9 +361,9 @@ struct Reading<'s, 'a> {
 /// So many places are told at which text is no game.
 const MOST_SKIPPED: usize = 10;
 
-impl Reading<'_, '_> {
+impl TextReading<'_, '_> {
     /// Appends the games of a section.
-    fn take(&mut self, prepared: Prepared<PreparedResult>) -> Result<(), Stop> {
+    fn take(&mut self, prepared: Prepared<PreparedResult>) -> Result<(), ImportStop> {
         let section = prepared.section;
         if let Some((line, column)) = prepared.not_utf8
             && let Some(in_page) = section.page
@@ -361,7 +371,7 @@ impl Reading<'_, '_> {
         {
             let kind = self.pages.entry(in_page.page.to_string());
             let sample = || Sample::of(&section.text, in_page);
-            let (counted, _) = kind.or_insert_with(|| (Counted::default(), sample()));
+            let (counted, _) = kind.or_insert_with(|| (CountedGames::default(), sample()));
             counted.add(line, column);
         }
         for (spot, liberty) in prepared.liberties {
@@ -376,8 +386,8 @@ impl Reading<'_, '_> {
         let first = prepared.skipped.into_iter().take(room);
         self.skipped.extend(first);
         for (extent, game) in prepared.games {
-            if self.session.is_over.load(Relaxed) {
-                return Err(Stop::Interrupted);
+            if self.session.is_interrupted.load(Relaxed) {
+                return Err(ImportStop::Interrupted);
             }
             self.games += 1;
             let game = match game {
@@ -397,29 +407,29 @@ impl Reading<'_, '_> {
                     self.note_kept(&section, &extent, &appended);
                     for unfit in &appended.unfit {
                         let (counted, _) = (self.cut.entry(unfit.field))
-                            .or_insert_with(|| (Counted::default(), unfit.clone()));
+                            .or_insert_with(|| (CountedGames::default(), unfit.clone()));
                         let place = section.place_of_name(&extent, unfit.field, &unfit.whole);
                         counted.add_of(extent.line, place.unwrap_or((extent.line, 1)));
                     }
                     self.watch.appended(&appended);
                 }
-                Err(Stop::Base(ChangeError::Save(error))) if error.is_of_game() => {
+                Err(ImportStop::Base(ChangeError::Save(error))) if error.is_of_game() => {
                     let bad = self.unstorable(&section, &extent, &error);
                     self.bad(&section, bad, section.text_of(&extent))?;
                 }
                 Err(stop) => return Err(stop),
             }
         }
-        if matches!(section.part, Part::Whole | Part::Begin) {
+        if matches!(section.part, GamePart::Whole | GamePart::Begin) {
             return Ok(());
         }
-        let has_more = section.part == Part::Middle;
+        let has_more = section.part == GamePart::Middle;
         let bytes = &section.text;
         self.watch.more_of_bad(BadText { bytes, has_more })
     }
 
     /// A text of words alone is not what was to be imported.
-    fn ensure_games(&mut self) -> Result<(), Stop> {
+    fn ensure_games(&mut self) -> Result<(), ImportStop> {
         let first = self.skipped.first().filter(|_| self.games == 0);
         let Some(Skipped {
             lines,
@@ -470,8 +480,8 @@ impl Reading<'_, '_> {
     /// Passes on a bad game as UTF-8. Its code page is detected from the whole
     /// text, not from the bad part. A game that is too long, or whose code page
     /// is unknown, keeps its bytes.
-    fn bad(&mut self, section: &Section, bad: BadGame, bytes: &[u8]) -> Result<(), Stop> {
-        if section.part != Part::Whole {
+    fn bad(&mut self, section: &Section, bad: BadGame, bytes: &[u8]) -> Result<(), ImportStop> {
+        if section.part != GamePart::Whole {
             let has_more = true;
             return self.watch.bad(bad, BadText { bytes, has_more });
         }
@@ -484,7 +494,7 @@ impl Reading<'_, '_> {
             if std::str::from_utf8(line).is_ok() {
                 text.extend_from_slice(line);
             } else {
-                let page = section.page.map_or(Page::WESTERN, |page| page.page);
+                let page = section.page.map_or(EightBitPage::WESTERN, |page| page.page);
                 text.extend_from_slice(page.decode(line).as_bytes());
             }
         }

@@ -54,7 +54,7 @@ pub(super) struct Utf16Reader<R> {
     /// What was decoded and not yet given, from `start` on.
     decoded: Vec<u8>,
     start: usize,
-    is_over: bool,
+    is_finished: bool,
 }
 
 impl<R: BufRead> Utf16Reader<R> {
@@ -65,7 +65,7 @@ impl<R: BufRead> Utf16Reader<R> {
             read: 0,
             decoded: Vec::new(),
             start: 0,
-            is_over: false,
+            is_finished: false,
         }
     }
 
@@ -86,7 +86,7 @@ impl<R: BufRead> Utf16Reader<R> {
         self.decoded.truncate(written);
         self.source.consume(read);
         self.read += read as u64;
-        self.is_over = is_last;
+        self.is_finished = is_last;
         if let DecoderResult::Malformed(..) = result {
             let what = format!("no UTF-16 before offset {} of the text", self.read);
             return Err(io::Error::new(ErrorKind::InvalidData, what));
@@ -97,7 +97,7 @@ impl<R: BufRead> Utf16Reader<R> {
 
 impl<R: BufRead> Read for Utf16Reader<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        while self.start >= self.decoded.len() && !self.is_over {
+        while self.start >= self.decoded.len() && !self.is_finished {
             self.decode_more()?;
         }
         let mut rest = self.decoded.get(self.start..).unwrap_or_default();

@@ -124,8 +124,10 @@ pub(crate) fn shown(name: &str) -> String {
 /// The name that [`shown`] shows as `directory`, or why there is none.
 pub(crate) fn of_directory(directory: &str) -> Result<String, String> {
     if ends_in_id(directory) {
-        let why = "so end the names of directories that would have the same";
-        return Err(format!("\"{directory}\" ends in ~ and a number: {why}"));
+        let why = "cbfs uses such endings to tell entries with the same name apart";
+        return Err(format!(
+            "\"{directory}\" must not end in ~ and a number: {why}"
+        ));
     }
     ensure_shown_as(directory, directory)?;
     let name = directory.replace('\u{ff0f}', "/");

@@ -1,13 +1,13 @@
 //! Pages of players, events and openings, and the lists of these.
 
 use super::{Maker, PageNames, Section};
-use crate::cbh::{Decoded, EntityId, Error, GameId, Group};
+use crate::cbh::{Decoded, EntityId, Error, GameGroup, GameId};
 use crate::game::{Eco, EventKind, Tournament};
 use crate::picture::game::date_words;
-use crate::picture::groups::{self, Event, GroupPage};
+use crate::picture::groups::{self, EventFacts, GroupPage};
 use crate::picture::opening::OpeningTally;
 use crate::picture::player::PlayerTally;
-use crate::picture::tables::{Common, Entry, Kind, Names as _, ROWS, Row, piece_of};
+use crate::picture::tables::{Common, GameEntry, GamesRow, Kind, Names as _, ROWS, piece_of};
 use crate::picture::text;
 
 /// Games that are tried for what they say of their event.
@@ -61,12 +61,12 @@ impl Maker<'_> {
     }
 
     /// Gives what can be read of games; returns how many cannot.
-    fn for_each_entry(&self, games: &[GameId], mut take: impl FnMut(Entry)) -> u64 {
+    fn for_each_entry(&self, games: &[GameId], mut take: impl FnMut(GameEntry)) -> u64 {
         let mut unreadable = 0;
         for id in games {
             match self.row(*id) {
-                Row::Game(entry) => take(entry),
-                Row::Unreadable(_) => unreadable += 1,
+                GamesRow::Game(entry) => take(entry),
+                GamesRow::Unreadable(_) => unreadable += 1,
             }
         }
         unreadable
@@ -84,13 +84,13 @@ impl Maker<'_> {
         tally
     }
 
-    fn event(&self, games: &[GameId]) -> Event {
+    fn event(&self, games: &[GameId]) -> EventFacts {
         let (kind, mut facts) = self.facts_of_event(games);
         facts.push(groups::count_words(games.len() as u64));
-        let mut event = Event {
+        let mut event = EventFacts {
             kind,
             facts,
-            ..Event::default()
+            ..EventFacts::default()
         };
         if games.len() > MOST_OF_EVENT {
             event.is_too_large = true;
@@ -137,7 +137,7 @@ impl Maker<'_> {
             return Ok((0..=u32::from(Eco::COUNT)).filter(has).collect());
         };
         let names = self.base.entity_names(kind)?;
-        let has = |id| self.has_games(&games, Group::Entity(kind, id));
+        let has = |id| self.has_games(&games, GameGroup::Entity(kind, id));
         let all = names.iter().filter(|(id, _)| has(*id));
         let mut named: Vec<_> = all.map(|(id, name)| (name, id.0)).collect();
         named.sort_unstable();
@@ -182,7 +182,7 @@ fn title_of(section: Section, id: u32, names: &PageNames<'_>) -> String {
         Section::Players => names.name(Kind::Player, id),
         Section::Tournaments => names.name(Kind::Tournament, id),
         Section::Eco => match section.group(id) {
-            Some(Group::Eco(Some(eco))) => eco.to_string(),
+            Some(GameGroup::Eco(Some(eco))) => eco.to_string(),
             _ => "none".to_owned(),
         },
     };

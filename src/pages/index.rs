@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::{Maker, PageNames, entry_of};
 use crate::cbh::Error;
 use crate::picture::index::{self, Overview};
-use crate::picture::tables::Entry;
+use crate::picture::tables::GameEntry;
 
 /// Entries of the lists of the index.
 const MOST: usize = 20;
@@ -24,7 +24,7 @@ impl Maker<'_> {
         };
         let mut players: HashMap<u32, u64> = HashMap::new();
         let mut tournaments: HashMap<u32, u64> = HashMap::new();
-        let mut latest: BTreeMap<(u16, u8, u8, u32), Entry> = BTreeMap::new();
+        let mut latest: BTreeMap<(u16, u8, u8, u32), GameEntry> = BTreeMap::new();
         let ids = 1..self.base.last_id().saturating_add(1);
         self.base.for_each_summary(ids, false, &mut |summary| {
             if summary.is_deleted || !self.has(summary.id) {

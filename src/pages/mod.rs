@@ -9,7 +9,7 @@
 //! | `opening.rs` | the moves that the games of an opening have |
 //! | [`site`] | all pages as a folder |
 //!
-//! The caller provides the file names ([`Files`]).
+//! The caller provides the file names ([`FileNaming`]).
 
 mod game;
 mod group;
@@ -23,10 +23,10 @@ use std::sync::Arc;
 
 use crate::base::Base;
 use crate::cbh::{
-    Crossref, EntityId, EntityKind, EntityNames, Error, GameId, Group, Grouping, Summary,
+    Crossref, EntityId, EntityKind, EntityNames, Error, GameGroup, GameId, Grouping, Summary,
 };
 use crate::game::Eco;
-use crate::picture::tables::{Entry, Kind, Names, Row, pieces};
+use crate::picture::tables::{GameEntry, GamesRow, Kind, Names, pieces};
 use crate::picture::text;
 use crate::search::GameSet;
 
@@ -70,13 +70,13 @@ impl Section {
     }
 
     /// The group of games with a number on this section.
-    pub fn group(self, id: u32) -> Option<Group> {
+    pub fn group(self, id: u32) -> Option<GameGroup> {
         if let Some(kind) = self.kind() {
-            return Some(Group::Entity(kind, EntityId(id)));
+            return Some(GameGroup::Entity(kind, EntityId(id)));
         }
         let code = u16::try_from(id).ok()?;
         let is_code = code <= Eco::COUNT;
-        is_code.then(|| Group::Eco(Eco::new(code, 0)))
+        is_code.then(|| GameGroup::Eco(Eco::new(code, 0)))
     }
 
     fn grouping(self) -> Grouping {
@@ -85,7 +85,7 @@ impl Section {
 }
 
 /// Says what files are called.
-pub trait Files: fmt::Debug {
+pub trait FileNaming: fmt::Debug {
     /// The name of the page of a player or event; `None` if it has none.
     fn file_of_entity(&self, kind: EntityKind, id: EntityId) -> Option<String>;
 
@@ -99,7 +99,7 @@ pub struct Maker<'b> {
     /// The base.
     pub base: &'b dyn Base,
     /// Says what their files are called.
-    pub files: &'b dyn Files,
+    pub files: &'b dyn FileNaming,
     /// Whether texts of games are shown without private tags and commands.
     pub is_clean: bool,
     /// The games that there are pages of, if not all.
@@ -109,7 +109,7 @@ pub struct Maker<'b> {
 /// The games of a group that there are pages of.
 #[derive(Debug)]
 pub struct GamesOf {
-    group: Group,
+    group: GameGroup,
     crossref: Arc<Crossref>,
     /// If not all.
     chosen: Option<Vec<GameId>>,
@@ -132,7 +132,7 @@ impl Maker<'_> {
     ///
     /// That of reading the base.
     pub fn games(&self, section: Section, id: u32) -> Result<GamesOf, Error> {
-        let group = section.group(id).unwrap_or(Group::Eco(None));
+        let group = section.group(id).unwrap_or(GameGroup::Eco(None));
         let crossref = self.base.crossref(section.grouping())?;
         let chosen = self.chosen.map(|chosen| {
             let games = crossref.iter_after(group, GameId(0));
@@ -146,7 +146,7 @@ impl Maker<'_> {
     }
 
     /// Whether a group has games that there are pages of.
-    fn has_games(&self, crossref: &Crossref, group: Group) -> bool {
+    fn has_games(&self, crossref: &Crossref, group: GameGroup) -> bool {
         let mut games = crossref.iter_after(group, GameId(0));
         games.any(|id| self.has(id))
     }
@@ -167,8 +167,8 @@ impl Maker<'_> {
             return self.files.file_of_entity(kind, EntityId(id));
         }
         match section.group(id)? {
-            Group::Eco(Some(eco)) => Some(format!("{eco}.html")),
-            Group::Eco(None) => Some("none.html".to_owned()),
+            GameGroup::Eco(Some(eco)) => Some(format!("{eco}.html")),
+            GameGroup::Eco(None) => Some("none.html".to_owned()),
             _ => None,
         }
     }
@@ -181,19 +181,19 @@ impl Maker<'_> {
     }
 
     /// What a page tells of a game.
-    fn row(&self, id: GameId) -> Row {
+    fn row(&self, id: GameId) -> GamesRow {
         match self.base.summary(id) {
-            Ok(summary) => Row::Game(entry_of(&summary)),
+            Ok(summary) => GamesRow::Game(entry_of(&summary)),
             Err(error) => {
                 log::debug!("game {}: {error}", id.0);
-                Row::Unreadable(id.0)
+                GamesRow::Unreadable(id.0)
             }
         }
     }
 }
 
-fn entry_of(summary: &Summary) -> Entry {
-    Entry {
+fn entry_of(summary: &Summary) -> GameEntry {
+    GameEntry {
         number: summary.id.0,
         white: summary.white.0,
         black: summary.black.0,

@@ -8,7 +8,7 @@ use super::Maker;
 use crate::cbh::{Decoded, GameId};
 use crate::game::Position;
 use crate::openings;
-use crate::picture::opening::{Branch, OpeningTree};
+use crate::picture::opening::{OpeningBranch, OpeningTree};
 use crate::picture::tables::code;
 
 /// Games that are looked at, their plies, and branches that are shown.
@@ -24,7 +24,7 @@ impl Maker<'_> {
         let mut lines: Vec<Vec<Move>> = Vec::new();
         let step = games.len().div_ceil(SAMPLE).max(1);
         for id in games.iter().step_by(step) {
-            if self.base.is_over() {
+            if self.base.is_superseded() {
                 break;
             }
             let read = self.base.read_game(*id, &mut decoded);
@@ -72,12 +72,12 @@ fn name_of(wanted: &str, lines: &[Vec<Move>]) -> Option<&'static str> {
     None
 }
 
-fn branches_of(lines: &[Vec<Move>]) -> Vec<Branch> {
+fn branches_of(lines: &[Vec<Move>]) -> Vec<OpeningBranch> {
     let stem = stem_of(lines);
     let stem_board = (!stem.is_empty())
         .then(|| branch_of(lines, &stem))
         .flatten();
-    let mut branches: Vec<Branch> = stem_board.into_iter().collect();
+    let mut branches: Vec<OpeningBranch> = stem_board.into_iter().collect();
     for (m, count) in followers(lines, &stem).into_iter().take(BRANCHES) {
         let mut line = stem.clone();
         line.push(m);
@@ -110,7 +110,7 @@ fn followers(lines: &[Vec<Move>], stem: &[Move]) -> Vec<(Move, usize)> {
 }
 
 /// The position after moves, which games have.
-fn branch_of(lines: &[Vec<Move>], moves: &[Move]) -> Option<Branch> {
+fn branch_of(lines: &[Vec<Move>], moves: &[Move]) -> Option<OpeningBranch> {
     let games = lines.iter().filter(|line| line.starts_with(moves)).count();
     let mut position = Position::default();
     let mut words = String::new();
@@ -121,7 +121,7 @@ fn branch_of(lines: &[Vec<Move>], moves: &[Move]) -> Option<Branch> {
         }
         let _ = write!(words, "{san} ");
     }
-    Some(Branch {
+    Some(OpeningBranch {
         moves: words,
         position,
         last: moves.last().copied(),

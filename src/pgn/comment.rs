@@ -1,18 +1,18 @@
 //! Comments: the texts and commands of one place, in braces.
 //!
-//! A comment holds one text. Where a place has several, each after the first
-//! begins with `[%cblang …]`: what a reader glued together comes apart there
-//! again. So does the first if its language is another than the tag `CbhLang`
-//! says. Commands stand in the first.
+//! A comment contains one text. If a place has several texts, each one after the first
+//! begins with `[%cblang …]`, so that they can be separated again after a program has
+//! joined them. The first text has the command, too, if its language is not that of the
+//! tag `CbhLang`. Other commands are in the first comment.
 
-use super::command::{self, Piece};
-use super::told::{Style, Told};
+use super::command::{self, CommandOrText};
+use super::private_tags::{PrivateTags, Style};
 use super::writer::LineWriter;
-use crate::game::{Annotation, MAX_WORD_BYTES, Nation, Text, word_parts};
+use crate::game::{Annotation, AnnotationText, MAX_WORD_BYTES, Nation, word_parts};
 
 /// Which of a place's remarks a comment is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CommentPlace {
     /// After a ply, or about the whole game.
     After,
     /// After a ply where the NAGs at the end of the last text stand as such.
@@ -31,48 +31,57 @@ pub(super) enum Place {
 /// Writes the comments of one place.
 pub(super) fn encode<'a>(
     remarks: impl Iterator<Item = &'a Annotation>,
-    place: Place,
-    told: &Told,
+    place: CommentPlace,
+    private: &PrivateTags,
     writer: &mut LineWriter<'_>,
 ) {
     let mut commands = Vec::new();
-    let mut texts: Vec<&Text> = Vec::new();
+    let mut texts: Vec<&AnnotationText> = Vec::new();
     for remark in remarks {
         match (remark, place) {
-            (Annotation::TextBefore(text), Place::Before | Place::Opening | Place::Named)
-            | (Annotation::TextAfter(text), Place::After | Place::AfterNags | Place::Stray(_)) => {
+            (
+                Annotation::TextBefore(text),
+                CommentPlace::Before | CommentPlace::Opening | CommentPlace::Named,
+            )
+            | (
+                Annotation::TextAfter(text),
+                CommentPlace::After | CommentPlace::AfterNags | CommentPlace::Stray(_),
+            ) => {
                 texts.push(text);
             }
-            (_, Place::Before | Place::Opening | Place::Named) => {}
+            (_, CommentPlace::Before | CommentPlace::Opening | CommentPlace::Named) => {}
             (remark, _) => command::encode(remark, &mut commands),
         }
     }
-    let last = texts.pop_if(|_| place == Place::AfterNags);
-    let without_nags = last.map(|text| Text {
+    let last = texts.pop_if(|_| place == CommentPlace::AfterNags);
+    let without_nags = last.map(|text| AnnotationText {
         text: parted_nags(&text.text).0.to_owned(),
         ..text.clone()
     });
     texts.extend(without_nags.as_ref().filter(|text| text.has_words()));
-    if told.is_clean {
+    if private.is_clean {
         commands.retain(|command| !command.starts_with("[%cb"));
-    } else if !matches!(place, Place::Stray(_)) {
-        commands.retain(|command| !told.exact.has(command));
+    } else if !matches!(place, CommentPlace::Stray(_)) {
+        commands.retain(|command| !private.exact.has(command));
     }
     let count = texts.len().max(usize::from(!commands.is_empty()));
     for at in 0..count {
         let mut comment = Comment::new(writer);
         match place {
-            _ if told.is_clean => {}
+            _ if private.is_clean => {}
             // Some readers fail on a command without an operand.
-            Place::Before => comment.command("[%cbpre 1]"),
-            Place::Stray(position) => comment.command(&format!("[%cbpos {position}]")),
-            Place::After | Place::AfterNags | Place::Opening | Place::Named => {}
+            CommentPlace::Before => comment.command("[%cbpre 1]"),
+            CommentPlace::Stray(position) => comment.command(&format!("[%cbpos {position}]")),
+            CommentPlace::After
+            | CommentPlace::AfterNags
+            | CommentPlace::Opening
+            | CommentPlace::Named => {}
         }
-        if let Some(text) = texts.get(at).filter(|_| !told.is_clean) {
+        if let Some(text) = texts.get(at).filter(|_| !private.is_clean) {
             // A stray remark is read as it stands.
             let style = match place {
-                Place::Stray(_) => Style::default(),
-                _ => told.style,
+                CommentPlace::Stray(_) => Style::default(),
+                _ => private.style,
             };
             let mut later = texts.iter().skip(at + 1);
             // With the tag gone that says the usual language, it would be one
@@ -116,7 +125,7 @@ impl<'w, 'o> Comment<'w, 'o> {
 
     /// Names the language of a text, if it is not the usual one or other texts
     /// of its place need it; a text without words is known by it.
-    fn begin_text(&mut self, text: &Text, style: Style, names_language: bool) {
+    fn begin_text(&mut self, text: &AnnotationText, style: Style, names_language: bool) {
         if names_language || !text.has_words() || text.language != style.language {
             self.command(&format!("[%cblang {}]", language_name(text.language)));
         }
@@ -134,7 +143,7 @@ impl<'w, 'o> Comment<'w, 'o> {
     }
 
     /// Writes the words of a text as PGN can hold them.
-    fn text(&mut self, text: &str, place: Place) {
+    fn text(&mut self, text: &str, place: CommentPlace) {
         if is_plain(text) {
             let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
             self.word(first);
@@ -197,17 +206,17 @@ fn is_plain(text: &str) -> bool {
 /// The text with a blank in each command that would be taken for a remark of
 /// its own in this place; others, which programs put into texts, stay as they
 /// are.
-fn disarmed(text: &str, place: Place) -> String {
+fn disarmed(text: &str, place: CommentPlace) -> String {
     let is_read = |name: &str, arguments: &str| match place {
-        Place::Opening | Place::Before => command::is_private(name),
+        CommentPlace::Opening | CommentPlace::Before => command::is_private(name),
         _ => command::is_ours(name, arguments),
     };
     let mut shown = String::with_capacity(text.len());
     for piece in command::pieces(text) {
         match piece {
-            Piece::Plain(plain) => shown.push_str(plain),
-            Piece::Command(whole) => {
-                let (name, arguments) = Piece::parts(whole);
+            CommandOrText::Plain(plain) => shown.push_str(plain),
+            CommandOrText::Command(whole) => {
+                let (name, arguments) = CommandOrText::parts(whole);
                 if is_read(name, arguments) {
                     shown.push_str(&whole.replace("[%", "[ %"));
                 } else {

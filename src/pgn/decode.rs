@@ -14,15 +14,15 @@ use super::lenient::{
 };
 use super::lexer::{self, Lexer, Token};
 use super::notation::Notation;
-use super::numbers::{Disproof, Follows, MoveNumber, Numbers};
-use super::page::Page;
-use super::place::Place;
+use super::numbers::{Disproof, Follows, MoveNumber, MoveNumbers};
+use super::page::EightBitPage;
+use super::place::TextPlace;
+use super::private_tags::{Front, PendingComment, settle};
 use super::remarks::{Remarks, Subject, is_flagged_before, unglued, without_damage};
 use super::stream::{InPage, are_words};
 use super::tags;
-use super::told::{Front, PendingComment, settle};
 use crate::game::{
-    Branch, Game, GameResult, Line, MAX_PLIES, MAX_REMARKS, NoSuchMove, PlyId, Position,
+    Branch, Game, GameResult, MAX_ANNOTATIONS, MAX_PLIES, NoSuchMove, PlyId, Position, TreeBuilder,
 };
 
 /// The longest text of one game.
@@ -50,19 +50,20 @@ const MOVE_OR_RESULT: &str = "a move, a comment or the result";
 /// missing result or one that contradicts the Result tag, invalid UTF-8, an
 /// invalid FEN or date, a number out of range, a repeated tag of those for
 /// players, place and time, a second game, no game, or more than 16 MiB,
-/// [`MAX_PLIES`] moves or [`MAX_REMARKS`] remarks.
+/// [`MAX_PLIES`] moves or [`MAX_ANNOTATIONS`] remarks.
 pub fn decode(text: &[u8]) -> Result<Game, Error> {
-    decode_telling(text).map(|(game, _)| game)
+    decode_with_liberties(text).map(|(game, _)| game)
 }
 
-/// As [`decode`]; gives also what of the text says the same in another form
-/// than is written.
+/// As [`decode`], but also returns the [`Liberty`] of each form in the text that
+/// differs from the form that [`encode`](super::encode) writes, although it means the
+/// same.
 ///
 /// # Errors
 ///
 /// As of [`decode`].
-pub fn decode_telling(text: &[u8]) -> Result<(Game, Vec<Liberty>), Error> {
-    let mut lexer = Games::new(text).lexer;
+pub fn decode_with_liberties(text: &[u8]) -> Result<(Game, Vec<Liberty>), Error> {
+    let mut lexer = GameTexts::new(text).lexer;
     if lexer.is_at_text_end() {
         return Err(lexer.unexpected("a game"));
     }
@@ -72,7 +73,7 @@ pub fn decode_telling(text: &[u8]) -> Result<(Game, Vec<Liberty>), Error> {
     if let Err(error) = std::str::from_utf8(text) {
         let at = error.valid_up_to();
         let byte = text.get(at).copied().unwrap_or_default();
-        let mut lexer = Games::new(text).lexer;
+        let mut lexer = GameTexts::new(text).lexer;
         lexer.go_on_to(at);
         let found = format!("the byte {byte:#04x}, which is no UTF-8");
         return Err(lexer.error(lexer.here(), found, "a text in UTF-8"));
@@ -87,7 +88,7 @@ pub fn decode_telling(text: &[u8]) -> Result<(Game, Vec<Liberty>), Error> {
 /// The games of a text, one after the other; none after the first error.
 /// Lines are counted over the whole text.
 #[derive(Debug)]
-pub struct Games<'t> {
+pub struct GameTexts<'t> {
     pub(super) lexer: Lexer<'t>,
     pub(super) has_failed: bool,
     /// The page, if some of the text is no UTF-8.
@@ -98,16 +99,16 @@ pub struct Games<'t> {
     pub(super) last_line: usize,
 }
 
-impl<'t> Games<'t> {
+impl<'t> GameTexts<'t> {
     /// Begins at the start of `text`.
-    pub fn new(text: &'t [u8]) -> Games<'t> {
-        Games::from_line(text, Place::START.line)
+    pub fn new(text: &'t [u8]) -> GameTexts<'t> {
+        GameTexts::from_line(text, TextPlace::START.line)
     }
 
-    /// As [`new`](Games::new), where the first line of `text` is counted as
+    /// As [`new`](GameTexts::new), where the first line of `text` is counted as
     /// `line`.
-    pub fn from_line(text: &'t [u8], line: usize) -> Games<'t> {
-        Games {
+    pub fn from_line(text: &'t [u8], line: usize) -> GameTexts<'t> {
+        GameTexts {
             lexer: Lexer::from_line(text, line),
             has_failed: false,
             doubted: None,
@@ -119,22 +120,22 @@ impl<'t> Games<'t> {
     /// The same, where what is no UTF-8 is in a page; otherwise that is
     /// Windows-1252.
     #[must_use]
-    pub fn in_page(self, page: Page) -> Games<'t> {
+    pub fn in_page(self, page: EightBitPage) -> GameTexts<'t> {
         let lexer = self.lexer.in_page(page);
-        Games { lexer, ..self }
+        GameTexts { lexer, ..self }
     }
 }
 
-impl Games<'_> {
+impl GameTexts<'_> {
     /// Goes on at an offset behind a place, after an error.
-    pub(super) fn go_on_at(&mut self, place: Place, offset: usize) {
+    pub(super) fn go_on_at(&mut self, place: TextPlace, offset: usize) {
         self.lexer.go_to(place);
         self.lexer.go_on_to(offset);
         self.has_failed = false;
     }
 }
 
-impl Iterator for Games<'_> {
+impl Iterator for GameTexts<'_> {
     type Item = Result<Game, Error>;
 
     fn next(&mut self) -> Option<Result<Game, Error>> {
@@ -175,7 +176,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     let follows = leniency.follows.filter(|_| !has_tags);
     let stated = tags::decode(lexer.text(), pairs, &mut game, &mut remarks, leniency)?;
     let mut moves = MoveText {
-        line: Line::new(&mut game.tree, &game.start.position),
+        line: TreeBuilder::new(&mut game.tree, &game.start.position),
         before: None,
         earlier: None,
         took_in_passing: false,
@@ -190,7 +191,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
         postponed: 0,
         nags: Vec::new(),
         outer: Vec::new(),
-        numbers: Numbers::new(&game.start),
+        numbers: MoveNumbers::new(&game.start),
         remarks: &mut remarks,
         leniency,
         has_tags,
@@ -245,17 +246,17 @@ fn ensure_few(
     remarks: &Remarks,
     waiting: usize,
     lexer: &Lexer<'_>,
-    place: Place,
+    place: TextPlace,
 ) -> Result<(), Error> {
-    if remarks.are_too_many() || waiting > MAX_REMARKS {
-        let found = format!("more than {MAX_REMARKS} remarks");
+    if remarks.are_too_many() || waiting > MAX_ANNOTATIONS {
+        let found = format!("more than {MAX_ANNOTATIONS} remarks");
         return Err(lexer.error(place, found, "a game with fewer"));
     }
     Ok(())
 }
 
 /// The next token of the game that began at `begin`.
-fn next_token<'t>(lexer: &mut Lexer<'t>, begin: usize) -> Result<(Place, Token<'t>), Error> {
+fn next_token<'t>(lexer: &mut Lexer<'t>, begin: usize) -> Result<(TextPlace, Token<'t>), Error> {
     let (place, token) = lexer.next()?;
     if lexer.offset() - begin > MAX_BYTES {
         let found = "a game of more than 16 MiB".to_owned();
@@ -270,7 +271,7 @@ fn next_token<'t>(lexer: &mut Lexer<'t>, begin: usize) -> Result<(Place, Token<'
     reason = "what was read last, each asked for in one place"
 )]
 struct MoveText<'g, 't> {
-    line: Line<'g>,
+    line: TreeBuilder<'g>,
     /// The place before the last move of this line, where variations of it
     /// begin; `None` before the line's first move.
     before: Option<Branch>,
@@ -283,7 +284,7 @@ struct MoveText<'g, 't> {
     /// Whether a move was written in digits.
     has_digits: bool,
     /// A number without dots that was read since the last move.
-    bare: Option<(Place, Option<u32>)>,
+    bare: Option<(TextPlace, Option<u32>)>,
     /// Whether a variation of the last move was read behind it.
     is_behind_variation: bool,
     /// The result of the tags.
@@ -301,7 +302,7 @@ struct MoveText<'g, 't> {
     nags: Vec<u8>,
     /// The lines that the present variation stands in, outermost first.
     outer: Vec<Outer<'t>>,
-    numbers: Numbers,
+    numbers: MoveNumbers,
     remarks: &'g mut Remarks,
     leniency: &'g mut Leniency,
     has_tags: bool,
@@ -317,7 +318,7 @@ struct Outer<'t> {
     waiting: Vec<Cow<'t, str>>,
     held: Vec<PendingComment<'t>>,
     /// Where the variation begins in the text.
-    open: Place,
+    open: TextPlace,
 }
 
 impl<'t> MoveText<'_, 't> {
@@ -326,7 +327,7 @@ impl<'t> MoveText<'_, 't> {
         &mut self,
         lexer: &mut Lexer<'t>,
         begin: usize,
-        first: (Place, Token<'t>),
+        first: (TextPlace, Token<'t>),
     ) -> Result<GameResult, Error> {
         let (mut place, mut token) = first;
         loop {
@@ -364,7 +365,7 @@ impl<'t> MoveText<'_, 't> {
                 Token::Tag(_) | Token::End => {
                     let is_game = self.has_tags || self.before.is_some();
                     let is_whole = is_game && self.outer.is_empty();
-                    if !is_whole || !self.leniency.takes(Liberty::NoResult) {
+                    if !is_whole || !self.leniency.accept(Liberty::NoResult) {
                         return Err(self.unfinished(lexer, place));
                     }
                     lexer.go_to(place);
@@ -383,7 +384,7 @@ impl<'t> MoveText<'_, 't> {
     fn move_in_digits(
         &mut self,
         lexer: &Lexer<'_>,
-        place: Place,
+        place: TextPlace,
         token: Token<'t>,
     ) -> Result<Token<'t>, Error> {
         let Token::Number(MoveNumber {
@@ -401,7 +402,7 @@ impl<'t> MoveText<'_, 't> {
         }
         let notation = Notation::parse(&word);
         let is_legal = notation.is_some_and(|notation| notation.find(self.line.position()).is_ok());
-        if is_legal && self.leniency.takes(Liberty::MoveForm) {
+        if is_legal && self.leniency.accept(Liberty::MoveForm) {
             self.has_digits = true;
             return Ok(Token::Word(Cow::Owned(word)));
         }
@@ -418,7 +419,7 @@ impl<'t> MoveText<'_, 't> {
     fn bare_number(
         &mut self,
         lexer: &Lexer<'_>,
-        place: Place,
+        place: TextPlace,
         token: &Token<'_>,
     ) -> Result<(), Error> {
         let is_kept = matches!(token, Token::Comment(_) | Token::Nag(_));
@@ -471,14 +472,14 @@ impl<'t> MoveText<'_, 't> {
     }
 
     fn is_free_of_variations(&mut self) -> bool {
-        self.outer.is_empty() && self.leniency.takes(Liberty::MoveForm)
+        self.outer.is_empty() && self.leniency.accept(Liberty::MoveForm)
     }
 
     /// Plays a move; gives the result if the word is one in other words.
     fn word(
         &mut self,
         lexer: &Lexer<'_>,
-        place: Place,
+        place: TextPlace,
         word: &[u8],
     ) -> Result<Option<GameResult>, Error> {
         if self.took_in_passing && matches!(word, b"e.p." | b"ep") {
@@ -565,7 +566,7 @@ impl<'t> MoveText<'_, 't> {
     fn take_white_side(
         &mut self,
         lexer: &Lexer<'_>,
-        place: Place,
+        place: TextPlace,
         word: &[u8],
     ) -> Result<(), Error> {
         let is_import = self.leniency.is_import();
@@ -578,7 +579,7 @@ impl<'t> MoveText<'_, 't> {
         if white.is_none() && is_import && is_legal(self.line.position()) {
             return Ok(());
         }
-        let Some(white) = white.filter(|_| self.leniency.takes(Liberty::OtherSide)) else {
+        let Some(white) = white.filter(|_| self.leniency.accept(Liberty::OtherSide)) else {
             let found = format!(
                 "{} with the number of White's move, in a variation behind Black's",
                 quoted(word)
@@ -596,7 +597,7 @@ impl<'t> MoveText<'_, 't> {
     fn is_written_again(
         &mut self,
         lexer: &Lexer<'_>,
-        place: Place,
+        place: TextPlace,
         notation: Notation,
     ) -> Result<bool, Error> {
         let error = |disproof: Disproof| {
@@ -633,7 +634,7 @@ impl<'t> MoveText<'_, 't> {
     fn other_word(
         &mut self,
         lexer: &Lexer<'_>,
-        place: Place,
+        place: TextPlace,
         word: &[u8],
     ) -> Option<Result<Option<GameResult>, Error>> {
         if !self.leniency.is_on() {
@@ -641,15 +642,15 @@ impl<'t> MoveText<'_, 't> {
         }
         if let Some(said) = in_passing(word).filter(|_| self.took_in_passing) {
             self.took_in_passing = said == InPassing::Begin;
-            self.leniency.takes(Liberty::MoveForm);
+            self.leniency.accept(Liberty::MoveForm);
             return Some(Ok(None));
         }
         if is_of_check(word) && self.before.is_some() {
-            self.leniency.takes(Liberty::MoveForm);
+            self.leniency.accept(Liberty::MoveForm);
             return Some(Ok(None));
         }
         if let Some(nag) = word.strip_prefix(b"$") {
-            self.leniency.takes(Liberty::OtherNag);
+            self.leniency.accept(Liberty::OtherNag);
             let remark = format!("${}", String::from_utf8_lossy(nag));
             if let Err(error) = self.comment(Cow::Owned(remark), lexer, place) {
                 return Some(Err(error));
@@ -669,7 +670,7 @@ impl<'t> MoveText<'_, 't> {
         }
         let nag = nag?;
         if !is_last || !matches!(nag, 18..=21) {
-            self.leniency.takes(Liberty::Marks);
+            self.leniency.accept(Liberty::Marks);
         }
         Some(self.nag(lexer, place, nag).map(|()| None))
     }
@@ -703,13 +704,13 @@ impl<'t> MoveText<'_, 't> {
             return plain;
         }
         self.leniency.forgets(Liberty::ResultSpelling);
-        self.leniency.takes(Liberty::Judgement);
+        self.leniency.accept(Liberty::Judgement);
         None
     }
 
-    fn nag(&mut self, lexer: &Lexer<'_>, place: Place, nag: u8) -> Result<(), Error> {
+    fn nag(&mut self, lexer: &Lexer<'_>, place: TextPlace, nag: u8) -> Result<(), Error> {
         if self.before.is_none() {
-            if !self.leniency.takes(Liberty::NagBefore) {
+            if !self.leniency.accept(Liberty::NagBefore) {
                 let found = format!("a NAG (${nag}) before any move");
                 return Err(lexer.error(place, found, "a move"));
             }
@@ -728,17 +729,21 @@ impl<'t> MoveText<'_, 't> {
         &mut self,
         comment: Cow<'t, str>,
         lexer: &Lexer<'_>,
-        place: Place,
+        place: TextPlace,
     ) -> Result<(), Error> {
         let (comment, damage) = without_damage(comment);
         if let Some(command) = damage
-            && !self.leniency.takes(Liberty::Damage)
+            && !self.leniency.accept(Liberty::Damage)
         {
             let found = format!(
-                "{} says that the game is not whole",
+                "{} marks a game that was exported damaged",
                 quoted(command.as_bytes())
             );
-            return Err(lexer.error(place, found, "the game as it was, or none of its marks"));
+            return Err(lexer.error(
+                place,
+                found,
+                "the intact game, or its text without [%cbdefect …] and [%cbpos …]",
+            ));
         }
         self.remarks.here = place;
         if comment.contains(['{', '}']) {
@@ -786,7 +791,7 @@ impl<'t> MoveText<'_, 't> {
         }
     }
 
-    fn open(&mut self, lexer: &Lexer<'_>, place: Place) -> Result<(), Error> {
+    fn open(&mut self, lexer: &Lexer<'_>, place: TextPlace) -> Result<(), Error> {
         let Some(before) = self.before.take() else {
             let found = "a variation before any move".to_owned();
             return Err(lexer.error(place, found, "a move"));
@@ -814,7 +819,7 @@ impl<'t> MoveText<'_, 't> {
         Ok(())
     }
 
-    fn close(&mut self, lexer: &Lexer<'_>, place: Place) -> Result<(), Error> {
+    fn close(&mut self, lexer: &Lexer<'_>, place: TextPlace) -> Result<(), Error> {
         let Some(outer) = self.outer.pop() else {
             let found = "a \")\" that closes nothing".to_owned();
             return Err(lexer.error(place, found, MOVE_OR_RESULT));
@@ -852,7 +857,7 @@ impl<'t> MoveText<'_, 't> {
     fn agreed(
         &mut self,
         lexer: &mut Lexer<'t>,
-        place: Place,
+        place: TextPlace,
         ending: GameResult,
     ) -> Result<GameResult, Error> {
         let mut ending = ending;
@@ -866,11 +871,11 @@ impl<'t> MoveText<'_, 't> {
         if stated.pgn() == ending.pgn() {
             return Ok(if says_more { ending } else { stated });
         }
-        if stated == GameResult::Line && self.leniency.takes(Liberty::OpenResultTag) {
+        if stated == GameResult::Line && self.leniency.accept(Liberty::OpenResultTag) {
             return Ok(ending);
         }
         let is_open = ending == GameResult::Line && self.leniency.unequal.is_none();
-        if is_open && self.leniency.takes(Liberty::OpenEnd) {
+        if is_open && self.leniency.accept(Liberty::OpenEnd) {
             return Ok(stated);
         }
         let (ending, stated) = (ending.pgn(), stated.pgn());
@@ -899,7 +904,7 @@ impl<'t> MoveText<'_, 't> {
         }
         *lexer = ahead;
         self.leniency.here = place;
-        self.leniency.takes(Liberty::ResultTwice);
+        self.leniency.accept(Liberty::ResultTwice);
         Ok(Some(if is_same { first } else { second }))
     }
 
@@ -925,7 +930,7 @@ impl<'t> MoveText<'_, 't> {
         // Marks of HTML on another line are of the page.
         let line = lexer.here().line;
         let text = lexer.text();
-        let is_mark = |place: Place| place.line > line && text.get(place.offset) == Some(&b'<');
+        let is_mark = |place: TextPlace| place.line > line && text.get(place.offset) == Some(&b'<');
         let mut ahead = lexer.clone();
         let is_last = loop {
             match ahead.next() {
@@ -943,7 +948,7 @@ impl<'t> MoveText<'_, 't> {
                 {
                     *lexer = ahead;
                     self.leniency.here = place;
-                    self.leniency.takes(Liberty::CommentBehind);
+                    self.leniency.accept(Liberty::CommentBehind);
                     self.comment(comment, lexer, place)?;
                 }
                 // What is wrong there is told of the next game.
@@ -960,7 +965,7 @@ impl<'t> MoveText<'_, 't> {
         {
             *lexer = ahead;
             self.leniency.here = place;
-            self.leniency.takes(Liberty::WordsBehind);
+            self.leniency.accept(Liberty::WordsBehind);
             self.nag(lexer, place, nag)?;
             return Ok(true);
         }
@@ -969,10 +974,10 @@ impl<'t> MoveText<'_, 't> {
         };
         self.leniency.here = place;
         if words.contains(char::is_alphanumeric) {
-            self.leniency.takes(Liberty::WordsBehind);
+            self.leniency.accept(Liberty::WordsBehind);
             self.comment(words, lexer, place)?;
         } else {
-            self.leniency.takes(Liberty::SignsBehind);
+            self.leniency.accept(Liberty::SignsBehind);
         }
         Ok(true)
     }
@@ -991,7 +996,7 @@ impl<'t> MoveText<'_, 't> {
     }
 
     #[cold]
-    fn unfinished(&self, lexer: &Lexer<'_>, place: Place) -> Error {
+    fn unfinished(&self, lexer: &Lexer<'_>, place: TextPlace) -> Error {
         if let Some(outer) = self.outer.last() {
             let found = "a variation without end".to_owned();
             return lexer.error(outer.open, found, "\")\" somewhere after it");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::place::Place;
+use super::place::TextPlace;
 
 /// The most characters of a text that a message quotes.
 const QUOTED_CHARS: usize = 40;
@@ -38,7 +38,12 @@ impl std::error::Error for Error {}
 impl Error {
     /// An error at a place in `text`.
     #[cold]
-    pub(super) fn new(text: &[u8], place: Place, found: String, expected: &'static str) -> Error {
+    pub(super) fn new(
+        text: &[u8],
+        place: TextPlace,
+        found: String,
+        expected: &'static str,
+    ) -> Error {
         Error {
             line: place.line,
             column: place.column(text),
@@ -70,10 +75,10 @@ mod tests {
 
     #[test]
     fn an_error_is_one_line() {
-        let place = Place {
+        let place = TextPlace {
             line: 14,
             offset: 6,
-            ..Place::START
+            ..TextPlace::START
         };
         let error = Error::new(b"12. c4 Nf33", place, quoted(b"c4\n"), "a move");
         assert_eq!(error.to_string(), "14:7: \"c4 \"; expected a move");

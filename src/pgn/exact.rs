@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use super::command::{self, Piece};
+use super::command::{self, CommandOrText};
 use crate::game::{Annotation, Game};
 
 /// Name of a tag, but for its number.
@@ -84,7 +84,7 @@ impl Exact {
             return None;
         }
         let questions = command::pieces(comment).filter_map(|piece| match piece {
-            Piece::Command(whole) if Piece::parts(whole).0 == "tqu" => Some(whole),
+            CommandOrText::Command(whole) if CommandOrText::parts(whole).0 == "tqu" => Some(whole),
             _ => None,
         });
         let questions: Vec<&str> = questions.collect();

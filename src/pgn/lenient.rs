@@ -1,10 +1,10 @@
 //! PGN as programs and people really write it, for imports.
 //!
-//! A game is read strictly first; only one that is refused is read again with
-//! some [`Liberty`]. Each is told: what a game says is understood, never made
-//! up. Some are taken of strict PGN too: what says the same in another form
-//! than we write is told. Piece letters of another language count only where the whole game is
-//! legal with them, and is not in English.
+//! A game is read strictly first. Only if it is refused, it is read again with
+//! liberties. Each [`Liberty`] is reported; nothing is made up. A strict read also
+//! reports some: where the text means the same as ours but is written in another form.
+//! Piece letters of another language are accepted only if the whole game is legal with
+//! them, and not legal in English.
 
 mod language;
 mod words;
@@ -16,13 +16,13 @@ use self::language::{LANGUAGES, Language};
 use self::words::{
     bishop_in_small, may_have_letters, pawn_files, pawn_in_capitals, usual_form, without_sign,
 };
-use super::decode::{Games, read_game};
+use super::decode::{GameTexts, read_game};
 use super::error::{Error, quoted};
 use super::lexer::{Lexer, TagPair, Token};
 use super::notation::Notation;
-use super::numbers::{Counted, Follows};
-use super::page::Page;
-use super::place::Place;
+use super::numbers::{Follows, NumberCounts};
+use super::page::EightBitPage;
+use super::place::TextPlace;
 use crate::game::{Game, GameResult, Position};
 
 pub(super) use self::words::{
@@ -220,7 +220,7 @@ impl fmt::Display for Liberty {
             Liberty::FenForm => "a FEN in another form, such as castling letters of files, move number 0 or an en passant square that no pawn can take on; stored in the usual form",
             Liberty::TagBlanks => "a tab or line break in a tag; shown as a blank",
             Liberty::NagOrder => {
-                "NAGs in another order than ChessBase's: on the move, on the position, prefixes; stored in that"
+                "NAGs in another order than ChessBase's (move, position, prefix); stored in ChessBase's order"
             }
             Liberty::Misread => {
                 "a command of cbfs that says nothing, such as [%cblang xx]; kept as text"
@@ -281,9 +281,9 @@ pub(super) struct Leniency {
     small: SmallPieces,
     /// Whether the last word in capitals is a move of a pawn and of a bishop.
     pub(super) is_ambiguous: bool,
-    pub(super) taken: Taken,
+    pub(super) taken: TakenLiberties,
     /// The token that is read.
-    pub(super) here: Place,
+    pub(super) here: TextPlace,
     /// Whether `+-` or its like was taken for a forfeit in the tags.
     pub(super) has_forfeit_in_words: bool,
     /// The result that `1/2-0` was read as.
@@ -293,7 +293,7 @@ pub(super) struct Leniency {
     /// Whether moves that are written twice are read once.
     pub(super) reads_repeats: bool,
     /// Statistics of the move numbers.
-    pub(super) counted: Counted,
+    pub(super) counted: NumberCounts,
 }
 
 /// Piece letters in lower case: `nf3`, `bb5`.
@@ -301,15 +301,15 @@ pub(super) struct Leniency {
 struct SmallPieces {
     has_pieces: bool,
     /// The first move that a pawn and a bishop have.
-    either: Option<Place>,
+    either: Option<TextPlace>,
 }
 
 /// The liberties that were taken, each with the place where it was first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Taken(Vec<(Liberty, Place)>);
+pub(super) struct TakenLiberties(Vec<(Liberty, TextPlace)>);
 
-impl Taken {
-    pub(super) fn note(&mut self, liberty: Liberty, place: Place) {
+impl TakenLiberties {
+    pub(super) fn note(&mut self, liberty: Liberty, place: TextPlace) {
         if !self.has(liberty) {
             self.0.push((liberty, place));
         }
@@ -319,14 +319,14 @@ impl Taken {
         self.0.iter().any(|(taken, _)| *taken == liberty)
     }
 
-    fn append(&mut self, other: Taken) {
+    fn append(&mut self, other: TakenLiberties) {
         for (liberty, place) in other.0 {
             self.note(liberty, place);
         }
     }
 
     /// Each with its place, in the order in which they were taken.
-    pub(super) fn list(&self) -> &[(Liberty, Place)] {
+    pub(super) fn list(&self) -> &[(Liberty, TextPlace)] {
         &self.0
     }
 
@@ -347,7 +347,7 @@ struct Others {
 
 impl Leniency {
     /// With all liberties.
-    fn freely(reading: Reading) -> Leniency {
+    fn freely(reading: LenientReading) -> Leniency {
         Leniency {
             mode: Mode::Freely,
             language: reading.language,
@@ -371,7 +371,7 @@ impl Leniency {
     }
 
     /// Takes a liberty if this is allowed.
-    pub(super) fn takes(&mut self, liberty: Liberty) -> bool {
+    pub(super) fn accept(&mut self, liberty: Liberty) -> bool {
         if self.is_on() {
             self.notes(liberty);
         }
@@ -432,7 +432,7 @@ impl Leniency {
 
     /// Where a word first is a move of a pawn and of a bishop, in a game that has
     /// pieces in small letters.
-    pub(super) fn unclear_bishop(&self) -> Option<Place> {
+    pub(super) fn unclear_bishop(&self) -> Option<TextPlace> {
         self.small.either.filter(|_| self.small.has_pieces)
     }
 
@@ -512,7 +512,7 @@ impl Leniency {
         }
         let plain = with_plain_signs(word);
         if matches!(plain, Cow::Owned(_)) {
-            self.takes(Liberty::Signs);
+            self.accept(Liberty::Signs);
         }
         let Some(language) = self.language else {
             return Some(plain);
@@ -522,7 +522,7 @@ impl Leniency {
             Cow::Owned(word) => Cow::Owned(language.in_english(&word)?.into_owned()),
         };
         if *english != *word {
-            self.takes(Liberty::Letters(language.name));
+            self.accept(Liberty::Letters(language.name));
         }
         Some(english)
     }
@@ -534,11 +534,11 @@ impl Leniency {
         }
         if let Some(unequal) = unequal_result(word) {
             self.unequal = Some(unequal);
-            self.takes(Liberty::UnequalResult);
+            self.accept(Liberty::UnequalResult);
             return Some(GameResult::Line);
         }
         let result = loose_result(word)?;
-        self.takes(Liberty::ResultSpelling);
+        self.accept(Liberty::ResultSpelling);
         Some(result)
     }
 }
@@ -555,11 +555,11 @@ fn pawn_takes([from, to]: [u8; 2], position: &Position) -> Option<Notation> {
 #[derive(Debug)]
 pub(super) struct Understood {
     pub(super) game: Game,
-    pub(super) taken: Taken,
-    counted: Counted,
+    pub(super) taken: TakenLiberties,
+    counted: NumberCounts,
 }
 
-impl Games<'_> {
+impl GameTexts<'_> {
     /// The next game, strictly if that is possible; places after an error
     /// are not gone to.
     pub(super) fn next_leniently(&mut self) -> Option<Result<Understood, Error>> {
@@ -609,7 +609,7 @@ impl Games<'_> {
 
 /// How a game is read.
 #[derive(Clone, Copy, Debug, Default)]
-struct Reading {
+struct LenientReading {
     language: Option<&'static Language>,
     /// The languages to be compared with this one.
     others: u32,
@@ -622,7 +622,7 @@ struct ReadIn<'t> {
     others: Others,
     /// How far it was read.
     reached: usize,
-    counted: Counted,
+    counted: NumberCounts,
 }
 
 /// Reads one game with all liberties, in English or else in another language:
@@ -631,7 +631,7 @@ fn read_leniently(
     begin: Lexer<'_>,
     follows: Option<Follows>,
 ) -> Result<(Understood, Lexer<'_>), Error> {
-    let reading = |language, others| Reading {
+    let reading = |language, others| LenientReading {
         language,
         others,
         follows,
@@ -681,7 +681,7 @@ fn read_leniently(
 /// Reads a game in a language, and compares it with others meanwhile. Moves
 /// that may be written twice are read once if that is a game and its
 /// numbers fit better.
-fn read_in<'t>(begin: &Lexer<'t>, reading: Reading) -> ReadIn<'t> {
+fn read_in<'t>(begin: &Lexer<'t>, reading: LenientReading) -> ReadIn<'t> {
     let first = read_once(begin, reading, false);
     if !first.counted.may_repeat {
         return first;
@@ -699,7 +699,7 @@ fn read_in<'t>(begin: &Lexer<'t>, reading: Reading) -> ReadIn<'t> {
     read_once(begin, reading, false)
 }
 
-fn read_once<'t>(begin: &Lexer<'t>, reading: Reading, reads_repeats: bool) -> ReadIn<'t> {
+fn read_once<'t>(begin: &Lexer<'t>, reading: LenientReading, reads_repeats: bool) -> ReadIn<'t> {
     let mut lexer = begin.clone().freely();
     let mut leniency = Leniency {
         reads_repeats,
@@ -751,8 +751,8 @@ fn variant_tag<'t>(lexer: &mut Lexer<'t>) -> Option<TagPair<'t>> {
 
 /// The variant of the game that begins at `text`, if it is none that a base
 /// has.
-pub(super) fn variant_of(text: &[u8], page: Page) -> Option<VariantName> {
-    let lexer = Lexer::from_line(text, Place::START.line).in_page(page);
+pub(super) fn variant_of(text: &[u8], page: EightBitPage) -> Option<VariantName> {
+    let lexer = Lexer::from_line(text, TextPlace::START.line).in_page(page);
     let pair = variant_tag(&mut lexer.freely())?;
     Some(VariantName::of(&pair.value))
 }
@@ -765,8 +765,8 @@ pub(super) fn is_chess(variant: &str) -> bool {
 
 /// Returns the players of the game that begins at `text`, as `White – Black`;
 /// `None` if it names none.
-pub(super) fn players_of(text: &[u8], page: Page) -> Option<String> {
-    let lexer = Lexer::from_line(text, Place::START.line).in_page(page);
+pub(super) fn players_of(text: &[u8], page: EightBitPage) -> Option<String> {
+    let lexer = Lexer::from_line(text, TextPlace::START.line).in_page(page);
     let mut lexer = lexer.freely();
     let (mut white, mut black) = (None, None);
     loop {
@@ -807,7 +807,7 @@ pub(super) fn place_of_tag(text: &[u8], line: usize, name: &str) -> Option<(usiz
 pub(super) fn place_of_name(
     text: &[u8],
     line: usize,
-    page: Page,
+    page: EightBitPage,
     tag: &str,
     name: &str,
 ) -> Option<(usize, usize)> {

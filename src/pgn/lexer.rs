@@ -24,10 +24,10 @@ pub(super) use self::plain::PlainMove;
 use self::tag::TagLine;
 use super::braces::{Braces, has_begin_of_game};
 use super::error::{Error, quoted};
-use super::lenient::{Liberty, Taken, loose_result};
+use super::lenient::{Liberty, TakenLiberties, loose_result};
 use super::numbers::MoveNumber;
-use super::page::Page;
-use super::place::{Place, characters, doubtful};
+use super::page::EightBitPage;
+use super::place::{TextPlace, characters, doubtful};
 use super::stream::InPage;
 use crate::game::GameResult;
 
@@ -51,21 +51,21 @@ pub(super) struct TagPair<'t> {
     pub(super) name: &'t str,
     pub(super) value: Cow<'t, str>,
     /// Where the value begins.
-    pub(super) place: Place,
+    pub(super) place: TextPlace,
 }
 
 /// Walks a text.
 #[derive(Clone, Debug)]
 pub(super) struct Lexer<'t> {
     text: &'t [u8],
-    here: Place,
+    here: TextPlace,
     braces: Braces,
     tag_line: TagLine,
     /// The page of what is no UTF-8.
-    page: Page,
+    page: EightBitPage,
     /// Whether tokens may be of another form than PGN has them, and what was.
     is_free: bool,
-    taken: Taken,
+    taken: TakenLiberties,
 }
 
 impl<'t> Lexer<'t> {
@@ -75,15 +75,15 @@ impl<'t> Lexer<'t> {
         let text = text.trim_ascii_end();
         Lexer {
             text: text.strip_suffix(b"\x1a").unwrap_or(text),
-            here: Place {
+            here: TextPlace {
                 line,
-                ..Place::START
+                ..TextPlace::START
             },
             braces: Braces::default(),
             tag_line: TagLine::default(),
-            page: Page::WESTERN,
+            page: EightBitPage::WESTERN,
             is_free: false,
-            taken: Taken::default(),
+            taken: TakenLiberties::default(),
         }
     }
 
@@ -96,12 +96,12 @@ impl<'t> Lexer<'t> {
     }
 
     /// Returns and clears the liberties that were taken.
-    pub(super) fn taken(&mut self) -> Taken {
+    pub(super) fn taken(&mut self) -> TakenLiberties {
         std::mem::take(&mut self.taken)
     }
 
     /// Takes note of a token of another form, which begins here.
-    fn takes(&mut self, liberty: Liberty) {
+    fn accept(&mut self, liberty: Liberty) {
         self.taken.note(liberty, self.here);
     }
 
@@ -118,7 +118,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The same, where what is no UTF-8 is in a page.
-    pub(super) fn in_page(self, page: Page) -> Lexer<'t> {
+    pub(super) fn in_page(self, page: EightBitPage) -> Lexer<'t> {
         Lexer { page, ..self }
     }
 
@@ -128,12 +128,12 @@ impl<'t> Lexer<'t> {
     }
 
     /// The place that is read next.
-    pub(super) fn here(&self) -> Place {
+    pub(super) fn here(&self) -> TextPlace {
         self.here
     }
 
     /// Reads on from a place.
-    pub(super) fn go_to(&mut self, place: Place) {
+    pub(super) fn go_to(&mut self, place: TextPlace) {
         self.here = place;
     }
 
@@ -154,7 +154,7 @@ impl<'t> Lexer<'t> {
     /// # Errors
     ///
     /// If the text is no token.
-    pub(super) fn next(&mut self) -> Result<(Place, Token<'t>), Error> {
+    pub(super) fn next(&mut self) -> Result<(TextPlace, Token<'t>), Error> {
         self.skip_blanks();
         let place = self.here;
         let Some(first) = self.byte(place.offset) else {
@@ -223,7 +223,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// An error at a place of the text.
-    pub(super) fn error(&self, place: Place, found: String, expected: &'static str) -> Error {
+    pub(super) fn error(&self, place: TextPlace, found: String, expected: &'static str) -> Error {
         Error::new(self.text, place, found, expected)
     }
 
@@ -247,7 +247,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The place after blanks and escaped lines.
-    fn after_blanks(&self) -> Place {
+    fn after_blanks(&self) -> TextPlace {
         let mut place = self.here;
         while let Some(byte) = self.byte(place.offset) {
             if byte == b' ' {
@@ -282,7 +282,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The place after one byte: a line ends with LF, CR LF or CR.
-    fn after_byte(&self, place: Place) -> Place {
+    fn after_byte(&self, place: TextPlace) -> TextPlace {
         let offset = place.offset + 1;
         let ends_line = match self.byte(place.offset) {
             Some(b'\n') => true,
@@ -292,7 +292,7 @@ impl<'t> Lexer<'t> {
         if ends_line {
             place.next_line(offset)
         } else {
-            Place { offset, ..place }
+            TextPlace { offset, ..place }
         }
     }
 
@@ -313,7 +313,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The characters of a comment or value, which begins at a place.
-    fn characters(&mut self, place: Place, bytes: &'t [u8]) -> Cow<'t, str> {
+    fn characters(&mut self, place: TextPlace, bytes: &'t [u8]) -> Cow<'t, str> {
         let text = characters(bytes, self.page);
         let is_control = |c: char| u8::try_from(c).is_ok_and(is_control);
         if self.is_free && text.contains(is_control) {
@@ -357,7 +357,7 @@ impl<'t> Lexer<'t> {
     }
 
     #[cold]
-    fn endless_comment(&self, open: Place) -> Error {
+    fn endless_comment(&self, open: TextPlace) -> Error {
         let found = "a comment without end".to_owned();
         self.error(open, found, "} before the next game")
     }
@@ -403,7 +403,7 @@ impl<'t> Lexer<'t> {
             b"!?" => 5,
             b"?!" => 6,
             _ if self.is_free => {
-                self.takes(Liberty::Marks);
+                self.accept(Liberty::Marks);
                 match (
                     glyph.first(),
                     glyph.iter().all(|byte| glyph.first() == Some(byte)),
@@ -428,7 +428,7 @@ impl<'t> Lexer<'t> {
     fn number_or_word(&mut self) -> Token<'t> {
         let begin = self.here.offset;
         if let Some((len, result)) = self.spaced_result() {
-            self.takes(Liberty::ResultSpelling);
+            self.accept(Liberty::ResultSpelling);
             self.here.offset += len;
             return Token::Result(result);
         }
@@ -458,7 +458,7 @@ impl<'t> Lexer<'t> {
     #[cold]
     fn lettered_number(&mut self) -> Token<'t> {
         let begin = self.here.offset;
-        self.takes(Liberty::NumberLetters);
+        self.accept(Liberty::NumberLetters);
         let end = begin + lettered_number_len(self.slice(begin, self.text.len()));
         let digits = self.slice(begin, end).iter().map(|byte| match byte {
             b'l' | b'I' | b'|' => '1',
@@ -528,7 +528,7 @@ impl<'t> Lexer<'t> {
         } else {
             return self.sign(Token::Open);
         };
-        self.takes(Liberty::MoveForm);
+        self.accept(Liberty::MoveForm);
         self.here.offset += len;
         token
     }
@@ -543,7 +543,7 @@ impl<'t> Lexer<'t> {
         };
         let inside = self.slice(begin, begin + len);
         let open = self.here;
-        self.takes(Liberty::Angles);
+        self.accept(Liberty::Angles);
         self.here.offset = begin + len + 1;
         if inside.is_empty() || inside.eq_ignore_ascii_case(b"null") {
             return Token::Word(Cow::Borrowed(b"--"));

@@ -6,15 +6,15 @@
 //! at blanks only, the result, an empty line. What the standard has no tag
 //! for stands in tags whose names begin with `Cbh`.
 //!
-//! The reader is strict, since what it reads will be saved: it accepts all
-//! that programs really write, and refuses everything else with line, column,
-//! what stands there and what could.
+//! For a save, the reader is strict: it refuses every text that it does not fully
+//! understand, with line, column, what was found and what was expected. For an import,
+//! it also accepts the deviations of [`lenient`].
 //!
 //! | module | part of the text |
 //! |---|---|
 //! | [`tags`] | the tag pairs, both ways |
 //! | [`movetext`] | moves, variations, the result |
-//! | [`told`] | what tags say of all remarks |
+//! | [`private_tags`] | what tags say of all remarks |
 //! | [`comment`] | texts about moves, in braces |
 //! | [`command`] | other remarks, as `[%…]` commands in comments |
 //! | [`exact`] | what commands of other programs do not say, in tags |
@@ -43,20 +43,20 @@ mod numbers;
 mod page;
 mod permit;
 mod place;
+mod private_tags;
 mod remarks;
 mod stream;
 mod tags;
-mod told;
 mod writer;
 
-pub use decode::{END_OF_ONE_GAME, Games, decode, decode_telling};
+pub use decode::{END_OF_ONE_GAME, GameTexts, decode, decode_with_liberties};
 pub use error::Error;
 pub use lenient::{Liberty, VariantName, article_of};
 pub(crate) use movetext::append_decimal;
-pub use page::Page;
+pub use page::EightBitPage;
 pub use permit::Permit;
 pub use stream::{
-    BAD_GAME, Extent, InPage, Part, Prepared, Section, Sections, Skipped, Spot, Trust,
+    BAD_GAME, Extent, GamePart, InPage, Prepared, Section, Sections, Skipped, Spot, Trust,
     for_each_game_in_order,
 };
 pub(crate) use tags::roman;
@@ -64,8 +64,8 @@ pub use tags::{TagSink, append_round};
 
 use crate::game::{Defect, Game, Position};
 use notation::Notation;
+use private_tags::PrivateTags;
 use shakmaty::Move;
-use told::Told;
 
 /// Changes whenever the text of any game would: sizes remembered under
 /// another version are of no use.
@@ -91,13 +91,13 @@ pub fn parse_move(position: &Position, word: &[u8]) -> Option<Option<Move>> {
 /// # Ok::<(), cbfs::pgn::Error>(())
 /// ```
 pub fn encode(game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
-    encode_told(game, &Told::of(game), defects, out);
+    encode_told(game, &PrivateTags::of(game), defects, out);
 }
 
 /// As [`encode`], without what only cbfs reads: tags and commands of its own,
 /// and what could not be read. A game is not to be saved from such a text.
 pub fn encode_clean(game: &Game, out: &mut Vec<u8>) {
-    encode_told(game, &Told::nothing(), &[], out);
+    encode_told(game, &PrivateTags::nothing(), &[], out);
 }
 
 /// As [`encode_clean`] if the text is to be clean, else as [`encode`].
@@ -118,18 +118,18 @@ pub fn encode_parts(
     sink: &mut impl TagSink,
     out: &mut Vec<u8>,
 ) {
-    let (told, defects) = if is_clean {
-        (Told::nothing(), &[][..])
+    let (private, defects) = if is_clean {
+        (PrivateTags::nothing(), &[][..])
     } else {
-        (Told::of(game), defects)
+        (PrivateTags::of(game), defects)
     };
-    tags::give(game, &told, sink);
-    movetext::encode(game, &told, defects, out);
+    tags::give(game, &private, sink);
+    movetext::encode(game, &private, defects, out);
 }
 
-fn encode_told(game: &Game, told: &Told, defects: &[Defect], out: &mut Vec<u8>) {
-    tags::encode(game, told, out);
+fn encode_told(game: &Game, private: &PrivateTags, defects: &[Defect], out: &mut Vec<u8>) {
+    tags::encode(game, private, out);
     out.push(b'\n');
-    movetext::encode(game, told, defects, out);
+    movetext::encode(game, private, defects, out);
     out.extend_from_slice(b"\n\n");
 }

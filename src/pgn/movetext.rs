@@ -1,9 +1,9 @@
 //! Moves and variations with their remarks, the result, and what could not
 //! be read.
 
-use super::comment::{self, Place};
+use super::comment::{self, CommentPlace};
+use super::private_tags::PrivateTags;
 use super::tags;
-use super::told::Told;
 use super::writer::LineWriter;
 use crate::game::{
     Annotation, Annotations, ByPly, Defect, Game, MoveTree, Ply, PlyId, nags_in_order,
@@ -19,9 +19,9 @@ struct Fork {
 }
 
 /// Appends the moves of `game`, in lines; the last line has no end yet.
-pub(super) fn encode(game: &Game, told: &Told, defects: &[Defect], out: &mut Vec<u8>) {
+pub(super) fn encode(game: &Game, private: &PrivateTags, defects: &[Defect], out: &mut Vec<u8>) {
     let mut text = MoveText {
-        told,
+        private,
         tree: &game.tree,
         annotations: &game.annotations,
         remarks: (!game.annotations.is_empty()).then(|| game.annotations.by_ply(game.tree.len())),
@@ -36,7 +36,7 @@ pub(super) fn encode(game: &Game, told: &Told, defects: &[Defect], out: &mut Vec
 
 struct MoveText<'g, 'o> {
     tree: &'g MoveTree,
-    told: &'g Told,
+    private: &'g PrivateTags,
     annotations: &'g Annotations,
     /// `None` if the game has no remarks, as most games.
     remarks: Option<ByPly<'g>>,
@@ -65,7 +65,7 @@ impl<'g> MoveText<'g, '_> {
         loop {
             (next, half_move) = self.bare_moves(next, half_move, &mut needs_number);
             if let Some((main, ply)) = next.and_then(|id| Some((id, self.tree.ply(id)?))) {
-                needs_number |= self.remarks_before(main, Place::Before);
+                needs_number |= self.remarks_before(main, CommentPlace::Before);
                 self.number(half_move, needs_number);
                 needs_number = self.ply(main, ply);
                 next = ply.first_child();
@@ -138,7 +138,7 @@ impl<'g> MoveText<'g, '_> {
     fn open(&mut self, variation: PlyId, half_move: u32) -> bool {
         let (number, len) = move_number(half_move);
         self.writer.open(b"(");
-        self.remarks_before(variation, Place::Opening);
+        self.remarks_before(variation, CommentPlace::Opening);
         self.writer.short_word(number, len);
         match self.tree.ply(variation) {
             Some(ply) => self.ply(variation, ply),
@@ -175,7 +175,7 @@ impl<'g> MoveText<'g, '_> {
         let before = symbols.map(|symbols| {
             let homeless = self.homeless_nags(symbols, remarks);
             let in_order = nags_in_order(symbols, &homeless);
-            let is_told = in_order.is_none() && !self.told.is_clean;
+            let is_told = in_order.is_none() && !self.private.is_clean;
             let as_stored = || {
                 let places = symbols.into_iter().filter(|nag| *nag != 0);
                 places.chain(homeless.iter().copied()).collect()
@@ -191,12 +191,12 @@ impl<'g> MoveText<'g, '_> {
         });
         let (before, has_homeless) = before.unwrap_or((self.writer.position(), false));
         let place = if has_homeless {
-            Place::AfterNags
+            CommentPlace::AfterNags
         } else {
-            Place::After
+            CommentPlace::After
         };
         let remarks = remarks.iter().map(|(_, remark)| remark);
-        comment::encode(remarks, place, self.told, &mut self.writer);
+        comment::encode(remarks, place, self.private, &mut self.writer);
         self.writer.position() > before
     }
 
@@ -210,7 +210,7 @@ impl<'g> MoveText<'g, '_> {
         let Some(text) = texts.next_back().filter(|_| !symbols.contains(&0)) else {
             return Vec::new();
         };
-        let style = self.told.style;
+        let style = self.private.style;
         let is_usual = text.language == style.language && text.lead == style.lead;
         let (_, nags) = comment::parted_nags(&text.text);
         let mut all: Vec<u8> = symbols.into_iter().chain(nags.iter().copied()).collect();
@@ -218,7 +218,7 @@ impl<'g> MoveText<'g, '_> {
         all.sort_unstable();
         all.dedup();
         let is_plain = all.len() == count && !all.contains(&0);
-        if is_plain && (is_usual || self.told.is_clean) {
+        if is_plain && (is_usual || self.private.is_clean) {
             nags
         } else {
             Vec::new()
@@ -227,18 +227,18 @@ impl<'g> MoveText<'g, '_> {
 
     /// True if there was a comment.
     #[inline]
-    fn remarks_before(&mut self, id: PlyId, place: Place) -> bool {
+    fn remarks_before(&mut self, id: PlyId, place: CommentPlace) -> bool {
         let remarks = self.remarks(id);
         if remarks.is_empty() {
             return false;
         }
         let place = match place {
-            Place::Before if self.told.names(id) => Place::Named,
+            CommentPlace::Before if self.private.names(id) => CommentPlace::Named,
             place => place,
         };
         let before = self.writer.position();
         let remarks = remarks.iter().map(|(_, remark)| remark);
-        comment::encode(remarks, place, self.told, &mut self.writer);
+        comment::encode(remarks, place, self.private, &mut self.writer);
         self.writer.position() > before
     }
 
@@ -246,14 +246,24 @@ impl<'g> MoveText<'g, '_> {
     fn game_remarks(&mut self) {
         let remarks = self.annotations.on(PlyId::START);
         let not_tags = remarks.filter(|remark| !tags::is_tag(remark));
-        comment::encode(not_tags, Place::After, self.told, &mut self.writer);
+        comment::encode(
+            not_tags,
+            CommentPlace::After,
+            self.private,
+            &mut self.writer,
+        );
     }
 
     /// Remarks at positions without a ply, a comment each.
     fn stray_remarks(&mut self) {
         for (position, remark) in self.annotations.stray() {
             let one = std::iter::once(remark);
-            comment::encode(one, Place::Stray(position), self.told, &mut self.writer);
+            comment::encode(
+                one,
+                CommentPlace::Stray(position),
+                self.private,
+                &mut self.writer,
+            );
         }
     }
 

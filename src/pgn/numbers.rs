@@ -17,7 +17,7 @@
 //! | `1. Nf3 Nf6 2. Ng1 Ng8 1. Nf3` | played again, since the position is that again |
 
 use super::notation::Notation;
-use super::place::Place;
+use super::place::TextPlace;
 use crate::game::{PlyId, Position, Start, USUAL_PLIES};
 
 /// A move number as it is written, `12.` or `12...`.
@@ -31,7 +31,7 @@ pub(super) struct MoveNumber {
 /// A defect in the moves that move numbers prove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Disproof {
-    pub(super) place: Place,
+    pub(super) place: TextPlace,
     pub(super) found: String,
     pub(super) expected: &'static str,
 }
@@ -57,7 +57,7 @@ struct LineNumbers {
 /// A number that does not fit. The next number decides what it means.
 #[derive(Clone, Copy, Debug)]
 struct Doubt {
-    place: Place,
+    place: TextPlace,
     written: MoveNumber,
     shift: HalfMove,
     means: Means,
@@ -75,12 +75,12 @@ enum Means {
 
 /// The numbers of one game as they are read.
 #[derive(Debug)]
-pub(super) struct Numbers {
+pub(super) struct MoveNumbers {
     first: HalfMove,
     line: LineNumbers,
     outer: Vec<LineNumbers>,
     /// Number since the last move, with its place.
-    read: Option<(Place, MoveNumber)>,
+    read: Option<(TextPlace, MoveNumber)>,
     /// The moves of the main line.
     played: Vec<(Notation, PlyId)>,
     /// The last of them that is written again.
@@ -88,14 +88,14 @@ pub(super) struct Numbers {
     /// The positions before them, and before the one that is read, where moves
     /// that are written twice are read once.
     positions: Vec<u64>,
-    pub(super) counted: Counted,
+    pub(super) counted: NumberCounts,
 }
 
 /// Statistics of the move numbers of a game.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct NumberCounts {
     /// Where one did not fit first.
-    pub(super) first_misfit: Option<Place>,
+    pub(super) first_misfit: Option<TextPlace>,
     pub(super) misfits: usize,
     /// How many of them are those of the other side.
     pub(super) of_other_side: usize,
@@ -114,11 +114,11 @@ pub(super) enum Follows {
     Apart,
 }
 
-impl Numbers {
-    pub(super) fn new(start: &Start) -> Numbers {
+impl MoveNumbers {
+    pub(super) fn new(start: &Start) -> MoveNumbers {
         let black_begins = HalfMove::from(start.position.turn().is_black());
         let first = HalfMove::from(start.first_move_number()) * 2 + black_begins;
-        Numbers {
+        MoveNumbers {
             first,
             line: LineNumbers {
                 next: first,
@@ -132,12 +132,12 @@ impl Numbers {
             played: Vec::with_capacity(USUAL_PLIES),
             again: None,
             positions: Vec::new(),
-            counted: Counted::default(),
+            counted: NumberCounts::default(),
         }
     }
 
     /// Takes note of a number, or of dots behind one.
-    pub(super) fn read(&mut self, place: Place, written: MoveNumber) {
+    pub(super) fn read(&mut self, place: TextPlace, written: MoveNumber) {
         self.counted.has_any = true;
         match (&mut self.read, written.number) {
             (Some((_, before)), None) => before.dots += written.dots,
@@ -152,7 +152,7 @@ impl Numbers {
     }
 
     /// Counts a number that no move follows.
-    pub(super) fn count_misfit(&mut self, place: Place) {
+    pub(super) fn count_misfit(&mut self, place: TextPlace) {
         self.counted.misfits += 1;
         self.counted.first_misfit.get_or_insert(place);
     }
@@ -163,7 +163,7 @@ impl Numbers {
     /// # Errors
     ///
     /// It cannot.
-    pub(super) fn follow(&self, game: Follows, place: Place) -> Result<(), Disproof> {
+    pub(super) fn follow(&self, game: Follows, place: TextPlace) -> Result<(), Disproof> {
         let written = self.read.map(|(_, written)| written);
         let is_begin = match written {
             Some(written) => written.number == Some(1) && written.dots < 3,
@@ -205,7 +205,7 @@ impl Numbers {
     pub(super) fn is_again(
         &mut self,
         notation: Notation,
-        place: Place,
+        place: TextPlace,
         position: &Position,
     ) -> Result<bool, Disproof> {
         if !self.outer.is_empty() {
@@ -219,7 +219,7 @@ impl Numbers {
             self.read = None;
             return Ok(true);
         }
-        let position = position.key().of_men().digest(0);
+        let position = position.key().without_rights().digest(0);
         let said = self.read.and_then(|(_, written)| self.said(written));
         let before = said.and_then(|said| self.played_before(said, notation));
         self.again = before.filter(|at| self.positions.get(*at) != Some(&position));
@@ -268,7 +268,7 @@ impl Numbers {
     #[cold]
     fn misfit(
         &mut self,
-        place: Place,
+        place: TextPlace,
         written: MoveNumber,
         (said, shift): (HalfMove, HalfMove),
         has_begun: bool,
@@ -322,8 +322,8 @@ impl Numbers {
         written.is_none_or(|written| self.said(written) == Some(due) && written.dots != 2)
     }
 
-    /// As [`read`](Numbers::read) and [`check`](Numbers::check) of a number that
-    /// [fits](Numbers::fits).
+    /// As [`read`](MoveNumbers::read) and [`check`](MoveNumbers::check) of a number that
+    /// [fits](MoveNumbers::fits).
     pub(super) fn take_fitting(&mut self, written: Option<MoveNumber>) {
         self.line.has_one_dot = written.is_some_and(|written| written.dots == 1);
         if written.is_some() {
@@ -390,18 +390,18 @@ impl MoveNumber {
 }
 
 impl Disproof {
-    fn gap(place: Place, written: MoveNumber) -> Disproof {
+    fn gap(place: TextPlace, written: MoveNumber) -> Disproof {
         Disproof {
             place,
             found: format!(
-                "{}, and numbers as if a half-move were missing or too much before it",
+                "{}, which shows that a half-move is missing or one too many before it",
                 written.shown()
             ),
             expected: "numbers that fit the moves",
         }
     }
 
-    fn again(place: Place, written: MoveNumber) -> Disproof {
+    fn again(place: TextPlace, written: MoveNumber) -> Disproof {
         Disproof {
             place,
             found: format!("{}, where moves begin again", written.shown()),
@@ -409,16 +409,16 @@ impl Disproof {
         }
     }
 
-    fn other(place: Place) -> Disproof {
+    fn other(place: TextPlace) -> Disproof {
         Disproof {
             place,
-            found: "another move than before under its number".to_owned(),
+            found: "a move that differs from the earlier one with the same number".to_owned(),
             expected: "the same move",
         }
     }
 
     /// Moves without tags behind a result, which no game begins with.
-    fn behind(place: Place, written: Option<MoveNumber>) -> Disproof {
+    fn behind(place: TextPlace, written: Option<MoveNumber>) -> Disproof {
         let found = match written {
             Some(written) => format!("{} behind the result of a game", written.shown()),
             None => "moves behind the result of a game".to_owned(),
@@ -434,11 +434,11 @@ impl Disproof {
 #[cfg(test)]
 mod tests {
     use crate::pgn::lenient::Liberty::{self, MovesTwice};
-    use crate::pgn::{Games, encode};
+    use crate::pgn::{GameTexts, encode};
 
     /// The moves of each game of a text with the liberties taken, or its error.
     fn read(text: &str) -> Vec<(String, Vec<Liberty>)> {
-        let mut games = Games::new(text.as_bytes());
+        let mut games = GameTexts::new(text.as_bytes());
         let mut read = Vec::new();
         while let Some(next) = games.next_leniently() {
             read.push(match next {
@@ -506,7 +506,7 @@ mod tests {
             ),
             (&black_first, ended, told),
         ]);
-        let mut games = Games::from_line(b"1. e4 e5\n2. d4 d5\n4. Nc3 *", 7);
+        let mut games = GameTexts::from_line(b"1. e4 e5\n2. d4 d5\n4. Nc3 *", 7);
         let game = games.next_leniently().unwrap().unwrap();
         let places = game.taken.list().iter();
         let places: Vec<_> = places.map(|(taken, place)| (*taken, place.line)).collect();
@@ -515,7 +515,7 @@ mod tests {
 
     #[test]
     fn moves_that_numbers_disprove_are_refused() {
-        let no_half_move = "as if a half-move were missing or too much before it";
+        let no_half_move = "which shows that a half-move is missing or one too many before it";
         for (text, place, why) in [
             ("1. d4 d5 2. c4 3. c6 Nf3 4. Nf6 *", "1:16: ", no_half_move),
             ("1. d4 d5 2. c4 2. c6 Nf3 3. Nf6 *", "1:16: ", no_half_move),

@@ -11,10 +11,10 @@ const NO_CHARACTER: char = char::REPLACEMENT_CHARACTER;
 
 /// An 8-bit code page.
 #[derive(Clone, Copy)]
-pub struct Page(Kind);
+pub struct EightBitPage(PageKind);
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum PageKind {
     Standard(&'static Encoding),
     Dos {
         number: u16,
@@ -22,18 +22,18 @@ enum Kind {
     },
 }
 
-impl Page {
+impl EightBitPage {
     /// Windows-1252, the page of Western Europe.
-    pub const WESTERN: Page = Page(Kind::Standard(WINDOWS_1252));
+    pub const WESTERN: EightBitPage = EightBitPage(PageKind::Standard(WINDOWS_1252));
 
     /// A page of the WHATWG standard; `None` if the encoding is not 8-bit.
-    pub fn of_encoding(encoding: &'static Encoding) -> Option<Page> {
+    pub fn of_encoding(encoding: &'static Encoding) -> Option<EightBitPage> {
         let is_page = encoding.is_single_byte();
-        is_page.then_some(Page(Kind::Standard(encoding)))
+        is_page.then_some(EightBitPage(PageKind::Standard(encoding)))
     }
 
     /// A page of DOS by its label: `437`, `cp850`, `ibm852`.
-    pub fn of_dos(label: &str) -> Option<Page> {
+    pub fn of_dos(label: &str) -> Option<EightBitPage> {
         let label = label.to_ascii_lowercase();
         let number = ["cp", "ibm", "dos"]
             .iter()
@@ -41,14 +41,14 @@ impl Page {
             .unwrap_or(&label);
         let number = number.trim_start_matches('-').parse().ok()?;
         let table = DECODING_TABLE_CP_MAP.get(&number)?;
-        Some(Page(Kind::Dos { number, table }))
+        Some(EightBitPage(PageKind::Dos { number, table }))
     }
 
     /// The character of a byte, if the page has one.
     pub fn character(self, byte: u8) -> Option<char> {
         match self.0 {
-            Kind::Dos { table, .. } => table.decode_char_checked(byte),
-            Kind::Standard(encoding) => {
+            PageKind::Dos { table, .. } => table.decode_char_checked(byte),
+            PageKind::Standard(encoding) => {
                 let bytes = [byte];
                 let text = encoding.decode_without_bom_handling_and_without_replacement(&bytes);
                 text?.chars().next()
@@ -59,11 +59,11 @@ impl Page {
     /// The characters of a text; U+FFFD where the page has none.
     pub fn decode(self, bytes: &[u8]) -> String {
         match self.0 {
-            Kind::Standard(encoding) => {
+            PageKind::Standard(encoding) => {
                 let (text, _) = encoding.decode_without_bom_handling(bytes);
                 text.into_owned()
             }
-            Kind::Dos { .. } => {
+            PageKind::Dos { .. } => {
                 let characters = bytes.iter();
                 let characters = characters.map(|byte| self.character(*byte));
                 characters.map(|c| c.unwrap_or(NO_CHARACTER)).collect()
@@ -72,28 +72,30 @@ impl Page {
     }
 }
 
-impl PartialEq for Page {
-    fn eq(&self, other: &Page) -> bool {
+impl PartialEq for EightBitPage {
+    fn eq(&self, other: &EightBitPage) -> bool {
         match (self.0, other.0) {
-            (Kind::Standard(one), Kind::Standard(other)) => one == other,
-            (Kind::Dos { number: one, .. }, Kind::Dos { number: other, .. }) => one == other,
+            (PageKind::Standard(one), PageKind::Standard(other)) => one == other,
+            (PageKind::Dos { number: one, .. }, PageKind::Dos { number: other, .. }) => {
+                one == other
+            }
             _ => false,
         }
     }
 }
 
-impl Eq for Page {}
+impl Eq for EightBitPage {}
 
-impl fmt::Display for Page {
+impl fmt::Display for EightBitPage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Kind::Standard(encoding) => f.write_str(encoding.name()),
-            Kind::Dos { number, .. } => write!(f, "page {number} of DOS"),
+            PageKind::Standard(encoding) => f.write_str(encoding.name()),
+            PageKind::Dos { number, .. } => write!(f, "page {number} of DOS"),
         }
     }
 }
 
-impl fmt::Debug for Page {
+impl fmt::Debug for EightBitPage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Page")
             .field(&format_args!("{self}"))
@@ -107,20 +109,20 @@ mod tests {
 
     #[test]
     fn bytes_of_dos_become_letters() {
-        let decode = |label, bytes| Page::of_dos(label).unwrap().decode(bytes);
+        let decode = |label, bytes| EightBitPage::of_dos(label).unwrap().decode(bytes);
         assert_eq!(decode("437", b"M\x81ller, Wei\xe1"), "Müller, Weiß");
         assert_eq!(decode("cp850", b"\x9b \x9d"), "ø Ø");
         assert_eq!(decode("IBM852", b"Rados\x88aw"), "Radosław");
         assert_eq!(decode("857", b"a\xe7"), "a\u{fffd}");
-        assert!(Page::of_dos("12").is_none());
+        assert!(EightBitPage::of_dos("12").is_none());
     }
 
     #[test]
     fn a_page_need_not_have_a_character_for_each_byte() {
-        let greek = Page::of_encoding(encoding_rs::WINDOWS_1253).unwrap();
+        let greek = EightBitPage::of_encoding(encoding_rs::WINDOWS_1253).unwrap();
         assert_eq!(greek.character(0xe1), Some('α'));
         assert_eq!(greek.character(0xff), None);
-        assert_eq!(Page::of_dos("857").unwrap().character(0xe7), None);
-        assert!(Page::of_encoding(encoding_rs::UTF_8).is_none());
+        assert_eq!(EightBitPage::of_dos("857").unwrap().character(0xe7), None);
+        assert!(EightBitPage::of_encoding(encoding_rs::UTF_8).is_none());
     }
 }

@@ -11,12 +11,12 @@ const SHORT: usize = 1 << 16;
 /// A stored game becomes a text of several times its bytes.
 const TEXT_OF_STORED: u64 = 4;
 
-/// The leave to work on a long text, given back when it is dropped.
+/// A permit to process a long text; dropping it releases it.
 ///
-/// All texts together that are saved in this process have no more bytes than
-/// one game may have, short ones aside; so have all stored games that are
-/// rendered. The caller must hold no lock that the work on another text needs.
-/// A save may render, but rendering waits for no save.
+/// The texts that are saved at the same time in this process have together at most the
+/// size of one game, not counting short ones. The same limit applies to the stored
+/// games that are rendered. The caller must hold no lock that another text needs. A
+/// save may render, but rendering waits for no save.
 #[derive(Debug)]
 pub struct Permit {
     bytes: usize,

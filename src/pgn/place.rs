@@ -6,12 +6,12 @@
 
 use std::borrow::Cow;
 
-use super::page::Page;
+use super::page::EightBitPage;
 use super::stream::{InPage, Trust};
 
 /// A place in a text. Its column is counted only when somebody asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TextPlace {
     /// Line, from 1.
     pub(super) line: usize,
     /// Offset of the line's first byte.
@@ -25,15 +25,15 @@ pub(super) struct Place {
     pub(super) counted_columns: usize,
 }
 
-impl Default for Place {
-    fn default() -> Place {
-        Place::START
+impl Default for TextPlace {
+    fn default() -> TextPlace {
+        TextPlace::START
     }
 }
 
-impl Place {
+impl TextPlace {
     /// The first byte of a text.
-    pub(super) const START: Place = Place {
+    pub(super) const START: TextPlace = TextPlace {
         line: 1,
         line_start: 0,
         offset: 0,
@@ -42,8 +42,8 @@ impl Place {
     };
 
     /// The begin of the next line, which stands at an offset.
-    pub(super) fn next_line(self, offset: usize) -> Place {
-        Place {
+    pub(super) fn next_line(self, offset: usize) -> TextPlace {
+        TextPlace {
             line: self.line + 1,
             line_start: offset,
             offset,
@@ -55,12 +55,12 @@ impl Place {
     /// The column in characters, from 1.
     pub(super) fn column(self, text: &[u8]) -> usize {
         let before = text.get(self.counted..self.offset).unwrap_or_default();
-        self.counted_columns + characters(before, Page::WESTERN).chars().count() + 1
+        self.counted_columns + characters(before, EightBitPage::WESTERN).chars().count() + 1
     }
 
     /// The same place, whose column is counted now.
-    pub(super) fn with_column(self, text: &[u8]) -> Place {
-        Place {
+    pub(super) fn with_column(self, text: &[u8]) -> TextPlace {
+        TextPlace {
             counted: self.offset,
             counted_columns: self.column(text) - 1,
             ..self
@@ -70,7 +70,7 @@ impl Place {
 
 /// The characters of a piece of a text, which is in a page if it is no UTF-8. Of
 /// UTF-8 that is damaged, only the damaged bytes are in it.
-pub(super) fn characters(bytes: &[u8], page: Page) -> Cow<'_, str> {
+pub(super) fn characters(bytes: &[u8], page: EightBitPage) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) if is_damaged_utf8(bytes) => {
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_damaged_byte_leaves_the_rest_of_utf8_as_it_is() {
-        let page = Page::WESTERN;
+        let page = EightBitPage::WESTERN;
         for (bytes, expected) in [
             (
                 &b"Wei\xc3\x9f st\xc3\xb6rt Schwarz f\xfcr immer"[..],
@@ -174,7 +174,7 @@ mod tests {
             assert_eq!(characters(bytes, page), expected);
         }
         // Words of a page, some letters of which could be UTF-8.
-        let dos = Page::of_dos("866").unwrap();
+        let dos = EightBitPage::of_dos("866").unwrap();
         for word in [&b"\xe2\xe0\xa0\xaf"[..], b"\x8a\xa0\xe0\xaf\xae\xa2"] {
             assert_eq!(characters(word, dos), dos.decode(word));
         }
@@ -188,9 +188,9 @@ mod tests {
             (b"\xe9 c", 2, 3),
             (b"", 0, 1),
         ] {
-            let place = Place {
+            let place = TextPlace {
                 offset,
-                ..Place::START
+                ..TextPlace::START
             };
             assert_eq!(place.column(line), column, "{line:?}");
         }
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_is_no_utf8_is_windows_1252() {
-        let western = |bytes| characters(bytes, Page::WESTERN);
+        let western = |bytes| characters(bytes, EightBitPage::WESTERN);
         assert_eq!(western("Hübner".as_bytes()), "Hübner");
         assert_eq!(western(b"H\xfcbner \x80"), "Hübner €");
     }

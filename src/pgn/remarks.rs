@@ -25,12 +25,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::command::{self, Piece};
+use super::command::{self, CommandOrText};
 use super::comment::spelled_nag;
 use super::exact::Exact;
-use super::place::Place;
-use super::told::{Names, Style};
-use crate::game::{Annotation, Annotations, MAX_REMARKS, PlyId, Text, nag_places, nags_in_order};
+use super::place::TextPlace;
+use super::private_tags::{NamedMoves, Style};
+use crate::game::{
+    Annotation, AnnotationText, Annotations, MAX_ANNOTATIONS, PlyId, nag_places, nags_in_order,
+};
 
 /// The subject of a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +82,7 @@ pub(super) struct Remarks {
     /// Language and lead of texts that do not name theirs.
     pub(super) style: Style,
     /// The moves that texts in front of them are about.
-    pub(super) names: Names,
+    pub(super) names: NamedMoves,
     /// Exact forms of questions, which tags tell.
     pub(super) exact: Exact,
     found: Vec<(PlyId, Annotation)>,
@@ -90,12 +92,12 @@ pub(super) struct Remarks {
     /// Whether one comment alone had more than a game may have.
     is_overfull: bool,
     /// Where the comment begins that was read last.
-    pub(super) here: Place,
+    pub(super) here: TextPlace,
     /// Where a command of ours is a part of a text first, since it says nothing
     /// that is understood.
-    pub(super) misread: Option<Place>,
+    pub(super) misread: Option<TextPlace>,
     /// Where parts of a second are not stored first.
-    pub(super) parts: Option<Place>,
+    pub(super) parts: Option<TextPlace>,
 }
 
 /// Whether a comment says that it stands before the next move.
@@ -129,10 +131,10 @@ pub(super) fn without_damage(comment: Cow<'_, str>) -> (Cow<'_, str>, Option<Str
     let mut first = None;
     let mut is_stray = false;
     for piece in command::pieces(&comment) {
-        let (Piece::Plain(part) | Piece::Command(part)) = piece;
+        let (CommandOrText::Plain(part) | CommandOrText::Command(part)) = piece;
         let name = match piece {
-            Piece::Command(whole) => Piece::parts(whole).0,
-            Piece::Plain(_) => "",
+            CommandOrText::Command(whole) => CommandOrText::parts(whole).0,
+            CommandOrText::Plain(_) => "",
         };
         is_stray &= !is_flagged_before(part);
         is_stray |= name == "cbpos";
@@ -154,12 +156,12 @@ pub(super) fn unglued(comment: Cow<'_, str>) -> Vec<Cow<'_, str>> {
     let mut begins = Vec::new();
     let mut at = 0;
     for piece in command::pieces(&comment) {
-        let (Piece::Plain(part) | Piece::Command(part)) = piece;
-        if matches!(piece, Piece::Command(_)) && is_flagged_before(part) {
+        let (CommandOrText::Plain(part) | CommandOrText::Command(part)) = piece;
+        if matches!(piece, CommandOrText::Command(_)) && is_flagged_before(part) {
             begins.push(at);
         }
         at += part.len();
-        if begins.len() > MAX_REMARKS {
+        if begins.len() > MAX_ANNOTATIONS {
             break;
         }
     }
@@ -177,7 +179,7 @@ pub(super) fn unglued(comment: Cow<'_, str>) -> Vec<Cow<'_, str>> {
 impl Remarks {
     /// Whether there are more than a game may have.
     pub(super) fn are_too_many(&self) -> bool {
-        self.is_overfull || self.found.len() + self.nags.len() > MAX_REMARKS
+        self.is_overfull || self.found.len() + self.nags.len() > MAX_ANNOTATIONS
     }
 
     /// Adds a NAG of a ply. One that is given again counts once there; but up
@@ -298,7 +300,7 @@ impl Remarks {
                 self.found.push((ply, Annotation::Symbols(places)));
             }
             for nag in homeless {
-                let text = Text {
+                let text = AnnotationText {
                     text: spelled_nag(nag),
                     language: self.style.language,
                     lead: self.style.lead,
@@ -337,7 +339,7 @@ pub(super) fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::{Game, Line};
+    use crate::game::{Game, TreeBuilder};
 
     /// What a comment becomes, each text with its language.
     fn read(comments: &[&str]) -> Vec<(u8, String)> {
@@ -382,7 +384,7 @@ mod tests {
     #[test]
     fn remarks_of_a_ply_have_an_order() {
         let mut game = Game::default();
-        let ply = Line::new(&mut game.tree, &game.start.position).play_null();
+        let ply = TreeBuilder::new(&mut game.tree, &game.start.position).play_null();
         let mut remarks = Remarks::default();
         remarks.annotate("after", Subject::After(ply));
         remarks.nag(ply, 1);
@@ -390,9 +392,9 @@ mod tests {
         remarks.annotate("the game", Subject::Game);
         remarks.nag(ply, 14);
         remarks.move_into(&mut game.annotations);
-        let text = |text: &str| Text {
+        let text = |text: &str| AnnotationText {
             text: text.to_owned(),
-            ..Text::default()
+            ..AnnotationText::default()
         };
         let expected = [
             (PlyId::START, Annotation::TextAfter(text("the game"))),

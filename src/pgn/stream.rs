@@ -1,21 +1,23 @@
 //! PGN of any size, game by game, in bounded memory.
 //!
-//! A text is split before each tag pair at the begin of a line that follows
-//! moves; comments between a result and that line belong to what follows. So it
-//! is before a tag of the roster that a game without moves has already, if an
-//! empty line stands between, or if it is `Event` and another one follows that is
-//! there already, and before any tag behind an empty line if players follow that
-//! are named already: such a game may lack even its result. An
-//! empty line with a tag `Event` behind it ends an open comment if another tag
-//! or the first move follows, and so does one
-//! with any tag pair if the comment never ends otherwise: one bad game does not
-//! take others with it. Words in front of all tags and moves are a piece of their
-//! own. A line of [`BAD_GAME`] begins a section wherever it
-//! stands. A piece, a [`Section`], is one game with its tags, or some games
-//! of which all but the first have none. Nothing of the text is left out, and
-//! nothing is understood here: what is no PGN is refused by
-//! [`Section::games`], at its place in the whole text. A game of more than
-//! 16 MiB is given in [`Part`]s.
+//! A text is split into [`Section`]s: one game with its tags, or several games of which
+//! only the first has tags. A new section begins
+//! * before a tag pair at the start of a line that follows moves; comments between a
+//!   result and that line belong to the new section;
+//! * before a tag of the roster that the present game, which has no moves yet, has
+//!   already: if an empty line stands between, or if the tag is `Event` and the tag
+//!   after it is there already, too;
+//! * before any tag after an empty line, if player tags follow that the present game
+//!   has already; such a game may lack even its result;
+//! * before a line that begins with [`BAD_GAME`];
+//! * in an open comment, before a tag `Event` that follows an empty line, if another
+//!   tag or the first move comes next; if the comment never ends otherwise, before any
+//!   tag pair that follows an empty line. So one bad game does not swallow the next
+//!   ones.
+//!
+//! Text before all tags and moves is a section of its own. No byte is left out, and
+//! nothing is parsed here: [`Section::games`] reports what is not PGN, with its place
+//! in the whole text. A game of more than 16 MiB is split into [`GamePart`]s.
 
 mod parallel;
 mod prose;
@@ -25,14 +27,14 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead};
 use std::ops::Range;
 
-use super::Games;
+use super::GameTexts;
 use super::braces::{begins_game_after_blank, begins_loose_tag, begins_tag_pair, ends_tag_pair};
 use super::decode::MAX_BYTES;
 use super::error::{Error, quoted};
 use super::lenient::{VariantName, place_of_name, place_of_tag, players_of, variant_of};
 use super::lexer::line_begin;
-use super::page::Page;
-use super::place::{Place, characters, doubtful};
+use super::page::EightBitPage;
+use super::place::{TextPlace, characters, doubtful};
 use words::{Signs, words_before_tags};
 
 pub use parallel::{Prepared, for_each_game_in_order};
@@ -57,7 +59,7 @@ pub struct Section {
     /// The bytes, line ends as they were.
     pub text: Vec<u8>,
     /// Which part of a game it is.
-    pub part: Part,
+    pub part: GamePart,
     /// Code page of the text; `None` if it is UTF-8, or if it was not detected.
     pub page: Option<InPage>,
 }
@@ -66,9 +68,9 @@ pub struct Section {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InPage {
     /// The page.
-    pub page: Page,
+    pub page: EightBitPage,
     /// The page that is next likely of those that read it otherwise.
-    pub rival: Option<Page>,
+    pub rival: Option<EightBitPage>,
     /// How sure that is.
     pub trust: Trust,
 }
@@ -106,7 +108,7 @@ pub struct Spot {
 }
 
 impl Spot {
-    fn new(place: Place, text: &[u8]) -> Spot {
+    fn new(place: TextPlace, text: &[u8]) -> Spot {
         Spot {
             line: place.line,
             column: place.column(text),
@@ -117,7 +119,7 @@ impl Spot {
 
 /// Which part of a game a section holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum GamePart {
     /// All of one game or more.
     Whole,
     /// The begin of a game of more than 16 MiB.
@@ -133,7 +135,7 @@ impl Section {
         Section {
             line,
             text,
-            part: Part::Whole,
+            part: GamePart::Whole,
             page: None,
         }
     }
@@ -144,18 +146,18 @@ impl Section {
     }
 
     /// The page of what of it is no UTF-8.
-    fn encoding(&self) -> Page {
-        self.page.map_or(Page::WESTERN, |page| page.page)
+    fn encoding(&self) -> EightBitPage {
+        self.page.map_or(EightBitPage::WESTERN, |page| page.page)
     }
 
     /// The games in it; places are those in the whole text.
-    pub fn games(&self) -> Games<'_> {
-        Games::from_line(&self.text, self.line).in_page(self.encoding())
+    pub fn games(&self) -> GameTexts<'_> {
+        GameTexts::from_line(&self.text, self.line).in_page(self.encoding())
     }
 
     /// Why the game that it begins is none, if that is because of its length.
     fn too_long(&self) -> Option<Error> {
-        (self.part == Part::Begin).then(|| Error {
+        (self.part == GamePart::Begin).then(|| Error {
             line: self.line,
             column: 1,
             found: "a game of more than 16 MiB".to_owned(),
@@ -189,9 +191,9 @@ impl Section {
     /// Line and column of the longest comment or tag of a game of it.
     pub fn place_of_longest(&self, game: &Extent) -> Option<(usize, usize)> {
         let text = self.text_of(game);
-        let mut place = Place {
+        let mut place = TextPlace {
             line: game.line,
-            ..Place::START
+            ..TextPlace::START
         };
         let mut open = None;
         let (mut most, mut longest) = (0, None);
@@ -241,9 +243,9 @@ impl Section {
     pub fn not_utf8(&self) -> Option<(usize, usize)> {
         let valid = std::str::from_utf8(&self.text).err()?.valid_up_to();
         let before = self.text.get(..valid).unwrap_or_default();
-        let mut place = Place {
+        let mut place = TextPlace {
             line: self.line,
-            ..Place::START
+            ..TextPlace::START
         };
         for (at, &byte) in before.iter().enumerate() {
             if ends_line(byte, self.text.get(at + 1).copied()) {
@@ -272,12 +274,12 @@ pub struct Sections<R> {
     /// The line that `text` begins with, and the one that is read next.
     line: usize,
     next_line: usize,
-    state: State,
+    state: ScanState,
     /// Where a game may begin.
-    perhaps: Option<Perhaps>,
+    perhaps: Option<PossibleStart>,
     /// How far a game is read that is too long.
     long: Option<Long>,
-    is_over: bool,
+    is_finished: bool,
 }
 
 /// Progress through a game that is too long.
@@ -291,7 +293,7 @@ struct Long {
 
 /// A game that begins if what follows says so.
 #[derive(Clone, Copy, Debug)]
-struct Perhaps {
+struct PossibleStart {
     /// The offset of its first line.
     start: usize,
     /// Whether a comment is open there.
@@ -305,14 +307,14 @@ struct Perhaps {
 enum Begins {
     /// At this offset.
     Surely(usize),
-    Perhaps(Perhaps),
+    Perhaps(PossibleStart),
     Not,
 }
 
-impl Perhaps {
+impl PossibleStart {
     /// Returns what the next line shows: the game begins, may begin, or does
     /// not. `before` is the state of the game before it.
-    fn goes_on(self, line: &[u8], before: &State) -> Begins {
+    fn goes_on(self, line: &[u8], before: &ScanState) -> Begins {
         let begin = line_begin(line);
         let is_tag = begins_tag_pair(begin);
         if self.in_comment {
@@ -332,7 +334,7 @@ impl Perhaps {
 
 /// Result of reading from a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Read {
+enum StreamRead {
     Line,
     /// More than what may be read at once, perhaps up to the end of a line.
     Part,
@@ -342,7 +344,7 @@ enum Read {
 /// State of the scan of a section.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-struct State {
+struct ScanState {
     in_comment: bool,
     /// Whether something stands there that is neither tag pair nor comment.
     has_moves: bool,
@@ -407,10 +409,10 @@ impl<R: BufRead> Sections<R> {
             pieces: VecDeque::new(),
             line: 1,
             next_line: 1,
-            state: State::default(),
+            state: ScanState::default(),
             perhaps: None,
             long: None,
-            is_over: false,
+            is_finished: false,
         }
     }
 
@@ -421,12 +423,14 @@ impl<R: BufRead> Sections<R> {
         loop {
             let start = self.text.len();
             match self.read_line(MAX_BYTES)? {
-                Read::Line => {}
-                Read::Part => {
+                StreamRead::Line => {}
+                StreamRead::Part => {
                     let ended = self.end_of_comment();
                     return Ok(ended.or_else(|| Some(self.begin_of_long())));
                 }
-                Read::Nothing => return Ok(self.end_of_comment().or_else(|| self.last_section())),
+                StreamRead::Nothing => {
+                    return Ok(self.end_of_comment().or_else(|| self.last_section()));
+                }
             }
             self.part_line(start);
             let line = self.text.get(start..).unwrap_or_default();
@@ -448,7 +452,7 @@ impl<R: BufRead> Sections<R> {
                 _ => None,
             };
             if let Some(cut) = cut {
-                self.state = State::default();
+                self.state = ScanState::default();
                 // What of it was read before has tag pairs only.
                 let before = self.text.get(cut..start).unwrap_or_default();
                 if matches!(begun, Some(Begins::Surely(_))) {
@@ -503,7 +507,7 @@ impl<R: BufRead> Sections<R> {
         self.next_line += usize::from(is_at_line);
         let next = self.next_line;
         Section {
-            part: Part::Begin,
+            part: GamePart::Begin,
             ..self.cut_at(self.text.len(), next)
         }
     }
@@ -514,16 +518,16 @@ impl<R: BufRead> Sections<R> {
         loop {
             let start = self.text.len();
             let read = self.read_line(LONG_BYTES)?;
-            if read == Read::Nothing {
+            if read == StreamRead::Nothing {
                 self.long = None;
-                return Ok(self.part_of_long(start, Part::End));
+                return Ok(self.part_of_long(start, GamePart::End));
             }
             let line = self.text.get(start..).unwrap_or_default();
             let is_tag = long.is_after_blank && begins_tag_pair(line);
             if long.is_at_line && (is_tag || line.starts_with(BAD_GAME.as_bytes())) {
                 return Ok(self.end_of_long(start));
             }
-            let is_line = read == Read::Line || is_whole_line(line);
+            let is_line = read == StreamRead::Line || is_whole_line(line);
             long = Long {
                 is_after_blank: long.is_at_line && is_line && line.trim_ascii().is_empty(),
                 is_at_line: is_line,
@@ -531,7 +535,7 @@ impl<R: BufRead> Sections<R> {
             self.next_line += usize::from(is_line);
             if self.text.len() >= LONG_BYTES {
                 self.long = Some(long);
-                return Ok(self.part_of_long(self.text.len(), Part::Middle));
+                return Ok(self.part_of_long(self.text.len(), GamePart::Middle));
             }
         }
     }
@@ -540,17 +544,17 @@ impl<R: BufRead> Sections<R> {
     /// again as the first of the next one.
     fn end_of_long(&mut self, start: usize) -> Section {
         self.long = None;
-        let section = self.part_of_long(start, Part::End);
+        let section = self.part_of_long(start, GamePart::End);
         let mut again = std::mem::take(&mut self.text);
         again.extend_from_slice(self.again.get(self.again_at..).unwrap_or_default());
         self.again = again;
         self.again_at = 0;
         self.pieces.clear();
-        self.state = State::default();
+        self.state = ScanState::default();
         section
     }
 
-    fn part_of_long(&mut self, end: usize, part: Part) -> Section {
+    fn part_of_long(&mut self, end: usize, part: GamePart) -> Section {
         let next = self.next_line;
         Section {
             part,
@@ -568,7 +572,7 @@ impl<R: BufRead> Sections<R> {
     }
 
     fn last_section(&mut self) -> Option<Section> {
-        self.is_over = true;
+        self.is_finished = true;
         let text = std::mem::take(&mut self.text);
         let is_nothing = |byte: &u8| byte.is_ascii_whitespace() || byte.is_ascii_control();
         let is_blank = text.iter().all(is_nothing);
@@ -622,7 +626,7 @@ impl<R: BufRead> Sections<R> {
         self.again = again;
         self.again_at = 0;
         self.pieces.clear();
-        self.state = State::default();
+        self.state = ScanState::default();
         self.perhaps = None;
         let text = std::mem::take(&mut self.text);
         let next = self.line + lines_in(&text);
@@ -633,7 +637,7 @@ impl<R: BufRead> Sections<R> {
 
     /// Appends one line with its end to the text, or what of it is read when
     /// the text comes to more than `most` bytes.
-    fn read_line(&mut self, most: usize) -> io::Result<Read> {
+    fn read_line(&mut self, most: usize) -> io::Result<StreamRead> {
         let start = self.text.len();
         if let Some(len) = self.pieces.pop_front() {
             let end = self.again_at + len;
@@ -641,7 +645,11 @@ impl<R: BufRead> Sections<R> {
             self.text.extend_from_slice(piece);
             self.again_at = end;
             let is_much = self.text.len() > most;
-            return Ok(if is_much { Read::Part } else { Read::Line });
+            return Ok(if is_much {
+                StreamRead::Part
+            } else {
+                StreamRead::Line
+            });
         }
         loop {
             let is_again = self.again_at < self.again.len();
@@ -655,7 +663,11 @@ impl<R: BufRead> Sections<R> {
             let after_cr = self.text.len() > start && self.text.last() == Some(&b'\r');
             let Some(&first) = available.first() else {
                 let is_empty = self.text.len() == start;
-                return Ok(if is_empty { Read::Nothing } else { Read::Line });
+                return Ok(if is_empty {
+                    StreamRead::Nothing
+                } else {
+                    StreamRead::Line
+                });
             };
             if after_cr {
                 // The line feed belongs to the line that the return ended.
@@ -664,7 +676,11 @@ impl<R: BufRead> Sections<R> {
                     self.consume(1, is_again);
                 }
                 let is_much = self.text.len() > most;
-                return Ok(if is_much { Read::Part } else { Read::Line });
+                return Ok(if is_much {
+                    StreamRead::Part
+                } else {
+                    StreamRead::Line
+                });
             }
             let end = available
                 .iter()
@@ -676,10 +692,10 @@ impl<R: BufRead> Sections<R> {
             self.consume(read, is_again);
             let last = self.text.last();
             if self.text.len() > most && last != Some(&b'\r') {
-                return Ok(Read::Part);
+                return Ok(StreamRead::Part);
             }
             if last == Some(&b'\n') {
-                return Ok(Read::Line);
+                return Ok(StreamRead::Line);
             }
         }
     }
@@ -697,16 +713,16 @@ impl<R: BufRead> Iterator for Sections<R> {
     type Item = io::Result<Section>;
 
     fn next(&mut self) -> Option<io::Result<Section>> {
-        if self.is_over {
+        if self.is_finished {
             return None;
         }
         let next = self.next_section();
-        self.is_over |= next.is_err();
+        self.is_finished |= next.is_err();
         next.transpose()
     }
 }
 
-impl State {
+impl ScanState {
     /// Whether a line begins another game than what came before it in the
     /// text.
     fn begins_game(&mut self, line: &[u8], text: &[u8]) -> bool {
@@ -732,7 +748,7 @@ impl State {
     /// The game that may begin with the line at `start` of a text: with a second
     /// tag `Event`, with any tag behind an empty line if players follow that are
     /// named already, or with `Event` in a comment behind an empty line.
-    fn may_begin_game(&self, line: &[u8], text: &[u8], start: usize) -> Option<Perhaps> {
+    fn may_begin_game(&self, line: &[u8], text: &[u8], start: usize) -> Option<PossibleStart> {
         let in_comment = self.in_comment;
         let telling = if in_comment {
             begins_game_after_blank(text, start, &["Event"]).then_some(0)
@@ -750,7 +766,7 @@ impl State {
                 (false, false) => None,
             }
         };
-        Some(Perhaps {
+        Some(PossibleStart {
             start,
             in_comment,
             telling: telling?,

@@ -20,21 +20,21 @@ use super::command::{clock_tag, time_control_tag};
 use super::comment::language_name;
 use super::exact;
 use super::movetext::append_decimal;
-use super::told::Told;
+use super::private_tags::PrivateTags;
 use crate::game::{
-    Annotation, Annotations, Date, Eco, EventKind, Game, GameResult, GameTag, Headers, Nation,
+    Annotation, Annotations, Date, Eco, EventKind, Game, GameLabel, GameResult, Headers, Nation,
     PlayerName, PlyId, RatingType, Team, Tournament,
 };
-use sink::Lines;
+use sink::TagLines;
 
 /// Appends all tag pairs of `game`, a line each.
-pub(super) fn encode(game: &Game, told: &Told, out: &mut Vec<u8>) {
-    give(game, told, &mut Lines::new(out));
+pub(super) fn encode(game: &Game, private: &PrivateTags, out: &mut Vec<u8>) {
+    give(game, private, &mut TagLines::new(out));
 }
 
 /// Gives all tag pairs of `game`, in their order.
-pub(super) fn give<S: TagSink>(game: &Game, told: &Told, sink: &mut S) {
-    let mut tags = Tags { sink };
+pub(super) fn give<S: TagSink>(game: &Game, private: &PrivateTags, sink: &mut S) {
+    let mut tags = TagWriter { sink };
     let headers = &game.headers;
     let round = whole_round(game);
     tags.roster(headers, round);
@@ -44,12 +44,12 @@ pub(super) fn give<S: TagSink>(game: &Game, told: &Told, sink: &mut S) {
     tags.source(headers);
     tags.teams(headers);
     tags.clocks(game);
-    if !told.is_clean {
+    if !private.is_clean {
         tags.private(headers, medals_of(&game.annotations));
-        tags.remarks(told);
+        tags.remarks(private);
     }
     if !game.foreign_tags.is_empty() {
-        tags.foreign(game, round, told.is_clean);
+        tags.foreign(game, round, private.is_clean);
     }
 }
 
@@ -70,7 +70,7 @@ fn whole_round(game: &Game) -> Option<&str> {
 }
 
 /// The languages a label is given in, as private tags call them.
-const TAG_NAMES: [&str; GameTag::LANGUAGES] = [
+const TAG_NAMES: [&str; GameLabel::LANGUAGES] = [
     "CbhTag", "CbhTagDe", "CbhTagFr", "CbhTagEs", "CbhTagIt", "CbhTagNl", "CbhTag7", "CbhTag8",
 ];
 
@@ -92,11 +92,11 @@ pub(super) fn medals_of(annotations: &Annotations) -> u16 {
     medals.fold(0, |all, medals| all | medals)
 }
 
-struct Tags<'s, S> {
+struct TagWriter<'s, S> {
     sink: &'s mut S,
 }
 
-impl<S: TagSink> Tags<'_, S> {
+impl<S: TagSink> TagWriter<'_, S> {
     fn roster(&mut self, headers: &Headers, round: Option<&str>) {
         self.text_or_unknown("Event", &headers.tournament.title);
         self.text_or_unknown("Site", &headers.tournament.place);
@@ -276,13 +276,13 @@ impl<S: TagSink> Tags<'_, S> {
     }
 
     /// Writes the settings for all remarks.
-    fn remarks(&mut self, told: &Told) {
-        if told.style.language != Nation::NONE {
-            self.text("CbhLang", &language_name(told.style.language));
+    fn remarks(&mut self, private: &PrivateTags) {
+        if private.style.language != Nation::NONE {
+            self.text("CbhLang", &language_name(private.style.language));
         }
-        self.number("CbhLead", u32::from(told.style.lead));
-        self.text("CbhBefore", &told.before);
-        for (at, form) in told.forms.iter().enumerate() {
+        self.number("CbhLead", u32::from(private.style.lead));
+        self.text("CbhBefore", &private.before);
+        for (at, form) in private.forms.iter().enumerate() {
             self.text(&format!("{}{}", exact::NAME, at + 1), form);
         }
     }
@@ -476,7 +476,7 @@ mod tests {
             headers,
             ..Game::default()
         };
-        encode(&game, &Told::default(), &mut out);
+        encode(&game, &PrivateTags::default(), &mut out);
         let text = String::from_utf8(out).unwrap();
         text.lines().map(str::to_owned).collect()
     }

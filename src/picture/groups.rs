@@ -10,7 +10,7 @@ use super::opening::{OpeningTally, OpeningTree};
 use super::page::{MOST_BYTES, Page};
 use super::player::PlayerTally;
 use super::plot;
-use super::tables::{Common, Entry, Names, Pieces, ROWS, Row, Site, pieces};
+use super::tables::{Common, GameEntry, GamesRow, Names, PagePieces, ROWS, Site, pieces};
 use crate::game::EventKind;
 
 /// Bytes that heads of tables and the end of a page take, at most.
@@ -26,7 +26,7 @@ pub struct GroupPage<'g> {
     /// Last part of the addresses of its pages.
     pub file: &'g str,
     /// The games of this piece.
-    pub rows: &'g [Row],
+    pub rows: &'g [GamesRow],
     /// What the games have in common, if that is no player.
     pub common: Option<Common>,
     /// How many games there are in all pieces.
@@ -39,13 +39,13 @@ pub struct GroupPage<'g> {
 
 /// What is known of an event.
 #[derive(Debug, Default)]
-pub struct Event {
+pub struct EventFacts {
     /// Its kind.
     pub kind: EventKind,
     /// What else is known, in words.
     pub facts: Vec<String>,
     /// Its games.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<GameEntry>,
     /// Number of games that cannot be read.
     pub unreadable: u64,
     /// Whether there are too many games for standings.
@@ -82,7 +82,7 @@ impl GroupPage<'_> {
         let rows = self.rows.iter().copied();
         let site = self.site();
         site.append_games("Games", self.common, rows, &mut out);
-        Pieces {
+        PagePieces {
             piece: self.piece,
             count: self.pieces,
             address: &address,
@@ -115,7 +115,7 @@ impl GroupPage<'_> {
     }
 
     /// The first page of an event.
-    pub fn tournament(&self, event: &Event) -> String {
+    pub fn tournament(&self, event: &EventFacts) -> String {
         let mut page = self.begin();
         page.markup("<ul class=\"facts\">\n");
         for fact in &event.facts {
@@ -205,7 +205,7 @@ pub fn list(
         1 => format!("{folder}.html"),
         piece => format!("{folder}-{piece}.html"),
     };
-    Pieces {
+    PagePieces {
         piece,
         count: pieces(all),
         address: &address,

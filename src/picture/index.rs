@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::groups::{append_counted_years, count_words};
 use super::page::Page;
 use super::plot;
-use super::tables::{Entry, Kind, Names, Row, Site, code};
+use super::tables::{GameEntry, GamesRow, Kind, Names, Site, code};
 
 /// What the index of a base tells.
 #[derive(Debug, Default)]
@@ -28,12 +28,12 @@ pub struct Overview {
     /// Tournaments with most games: number, and count of games.
     pub tournaments: Vec<(u32, u64)>,
     /// The latest games.
-    pub latest: Vec<Entry>,
+    pub latest: Vec<GameEntry>,
 }
 
 impl Overview {
     /// Counts a game.
-    pub fn count(&mut self, entry: &Entry) {
+    pub fn count(&mut self, entry: &GameEntry) {
         self.games += 1;
         *self.years.entry(entry.date.year).or_default() += u64::from(entry.date.year > 0);
         let [white, draws, black, others] = &mut self.results;
@@ -96,7 +96,7 @@ pub fn render(names: &dyn Names, overview: &Overview) -> String {
         out.push_str("</ol></div>\n");
     }
     out.push_str("</div>\n");
-    let latest = overview.latest.iter().copied().map(Row::Game);
+    let latest = overview.latest.iter().copied().map(GamesRow::Game);
     site.append_games("Latest games", None, latest, out);
     page.end()
 }

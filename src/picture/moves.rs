@@ -13,7 +13,8 @@ use super::board::{Picture, squares_of};
 use super::game::step;
 use super::{symbol, text};
 use crate::game::{
-    Annotation, ByPly, Evaluation, Game, Nation, Phase, Ply, PlyId, Position, Text, Training, cut,
+    Annotation, AnnotationText, ByPly, Evaluation, Game, Nation, Phase, Ply, PlyId, Position,
+    Training, cut,
 };
 
 /// The mark of a diagram in a text.
@@ -38,7 +39,7 @@ pub(super) struct Moves<'g> {
     remarks: ByPly<'g>,
     room: Room,
     written: Written,
-    stack: Vec<Step>,
+    stack: Vec<WritingStep>,
     next_number: u32,
     depth: usize,
     diagrams: usize,
@@ -67,7 +68,7 @@ pub(super) struct Written {
 
 /// A pending step of writing.
 #[derive(Debug)]
-enum Step {
+enum WritingStep {
     /// A ply, with the alternatives to it, and what follows.
     Ply(PlyId, Point),
     /// An alternative and those after it.
@@ -118,10 +119,10 @@ impl<'g> Moves<'g> {
         self.append_start(&point.position, out);
         out.push_str("<ol class=\"moves\">\n");
         if let Some(first) = self.game.tree.first_child(PlyId::START) {
-            self.stack.push(Step::Ply(first, point));
+            self.stack.push(WritingStep::Ply(first, point));
         }
         while let Some(next) = self.stack.pop() {
-            if matches!(next, Step::Close) || self.has_room(out) {
+            if matches!(next, WritingStep::Close) || self.has_room(out) {
                 self.take(next, out);
             }
         }
@@ -150,18 +151,18 @@ impl<'g> Moves<'g> {
         out.push_str("</p>\n");
     }
 
-    fn take(&mut self, next: Step, out: &mut String) {
+    fn take(&mut self, next: WritingStep, out: &mut String) {
         match next {
-            Step::Ply(id, point) => self.ply(id, point, out),
-            Step::Others(id, point) => {
+            WritingStep::Ply(id, point) => self.ply(id, point, out),
+            WritingStep::Others(id, point) => {
                 if let Some(next) = self.game.tree.next_sibling(id) {
-                    self.stack.push(Step::Others(next, point.clone()));
+                    self.stack.push(WritingStep::Others(next, point.clone()));
                 }
-                self.stack.push(Step::Close);
-                self.stack.push(Step::Ply(id, point));
+                self.stack.push(WritingStep::Close);
+                self.stack.push(WritingStep::Ply(id, point));
                 self.open(out);
             }
-            Step::Close => self.close(out),
+            WritingStep::Close => self.close(out),
         }
     }
 
@@ -206,7 +207,7 @@ impl<'g> Moves<'g> {
             is_alternative: false,
         };
         if let Some(child) = self.game.tree.first_child(id) {
-            self.stack.push(Step::Ply(child, next));
+            self.stack.push(WritingStep::Ply(child, next));
         }
         if !point.is_alternative
             && let Some(other) = self.game.tree.next_sibling(id)
@@ -216,7 +217,7 @@ impl<'g> Moves<'g> {
                 is_alternative: true,
                 ..point
             };
-            self.stack.push(Step::Others(other, others));
+            self.stack.push(WritingStep::Others(other, others));
         }
     }
 
@@ -348,7 +349,7 @@ impl<'g> Moves<'g> {
         }
     }
 
-    fn append_text(&mut self, words: &Text, position: &Position, out: &mut String) {
+    fn append_text(&mut self, words: &AnnotationText, position: &Position, out: &mut String) {
         if !words.has_words() || !self.has_room(out) {
             return;
         }

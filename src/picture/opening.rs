@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::board::{Picture, squares_of};
 use super::groups::{append_counted_years, count_words};
-use super::tables::{Entry, Score};
+use super::tables::{GameEntry, TableScore};
 use super::text;
 use crate::game::Position;
 
@@ -15,7 +15,7 @@ use crate::game::Position;
 pub struct OpeningTally {
     /// Games that cannot be read.
     pub unreadable: u64,
-    score: Score,
+    score: TableScore,
     years: BTreeMap<u16, u64>,
 }
 
@@ -23,7 +23,7 @@ pub struct OpeningTally {
 #[derive(Clone, Debug)]
 pub struct OpeningTree {
     /// The position that most of them reach, and how they go on from there.
-    pub branches: Vec<Branch>,
+    pub branches: Vec<OpeningBranch>,
     /// The name of the opening, if its games have one in common.
     pub name: Option<&'static str>,
     /// How many games were looked at.
@@ -32,7 +32,7 @@ pub struct OpeningTree {
 
 /// A line of the tree of an opening.
 #[derive(Clone, Debug)]
-pub struct Branch {
+pub struct OpeningBranch {
     /// The moves that lead to a position, in words.
     pub moves: String,
     /// The position.
@@ -45,7 +45,7 @@ pub struct Branch {
 
 impl OpeningTally {
     /// Counts a game.
-    pub fn add(&mut self, entry: &Entry) {
+    pub fn add(&mut self, entry: &GameEntry) {
         self.score.add(entry.result, true);
         if entry.date.year > 0 {
             *self.years.entry(entry.date.year).or_default() += 1;
@@ -53,7 +53,7 @@ impl OpeningTally {
     }
 
     pub(super) fn append(&self, out: &mut String) {
-        Score::append_table(&[("White", self.score)], out);
+        TableScore::append_table(&[("White", self.score)], out);
         out.push_str("<div class=\"figures\">\n");
         append_counted_years(&self.years, out);
         out.push_str("</div>\n");
@@ -82,7 +82,7 @@ impl OpeningTree {
     }
 }
 
-impl Branch {
+impl OpeningBranch {
     fn append(&self, out: &mut String) {
         out.push_str("<figure>");
         Picture {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::groups::append_counted_years;
-use super::tables::{Entry, Score, Site, code};
+use super::tables::{GameEntry, Site, TableScore, code};
 use super::{plot, text};
 
 /// Openings in the table of a player.
@@ -17,12 +17,12 @@ pub struct PlayerTally {
     /// Games that cannot be read.
     pub unreadable: u64,
     player: u32,
-    scores: [Score; 2],
+    scores: [TableScore; 2],
     years: BTreeMap<u16, u64>,
     /// By year and month: the sum of ratings, and how many they are.
     ratings: BTreeMap<(u16, u8), (u64, u64)>,
     /// As White and as Black, by code.
-    openings: [BTreeMap<String, Score>; 2],
+    openings: [BTreeMap<String, TableScore>; 2],
 }
 
 impl PlayerTally {
@@ -39,7 +39,7 @@ impl PlayerTally {
     }
 
     /// Counts a game.
-    pub fn add(&mut self, entry: &Entry) {
+    pub fn add(&mut self, entry: &GameEntry) {
         let date = entry.date;
         let sides = [(entry.white, true), (entry.black, false)];
         let scores = self.scores.iter_mut().zip(&mut self.openings);
@@ -82,7 +82,7 @@ impl PlayerTally {
 
     fn append_scores(&self, out: &mut String) {
         let [white, black] = self.scores;
-        Score::append_table(
+        TableScore::append_table(
             &[("White", white), ("Black", black), ("Both", white + black)],
             out,
         );
@@ -110,7 +110,7 @@ impl PlayerTally {
 fn append_openings(
     site: &Site<'_>,
     side: &str,
-    openings: &BTreeMap<String, Score>,
+    openings: &BTreeMap<String, TableScore>,
     out: &mut String,
 ) {
     let mut openings: Vec<_> = openings.iter().collect();
@@ -121,7 +121,7 @@ fn append_openings(
     let _ = write!(
         out,
         "<div><h2>Openings as {side}</h2>\n<div class=\"wide\"><table><thead><tr><th scope=\"col\">Opening</th>{}</tr></thead>\n<tbody>\n",
-        Score::HEADS
+        TableScore::HEADS
     );
     for (code, score) in openings.into_iter().take(MOST_OPENINGS) {
         let address = site.address(&format!("eco/{code}.html"));

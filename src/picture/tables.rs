@@ -16,7 +16,7 @@ const MOST_OF_NAME: usize = 60;
 /// What a page knows of a game. Players, events and teams are numbers of
 /// [`Names`].
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct GameEntry {
     /// Number of the game.
     pub number: u32,
     /// White's player.
@@ -43,9 +43,9 @@ pub struct Entry {
 
 /// A row of a table of games.
 #[derive(Clone, Copy, Debug)]
-pub enum Row {
+pub enum GamesRow {
     /// What is known of a game.
-    Game(Entry),
+    Game(GameEntry),
     /// The number of a game of which nothing can be read.
     Unreadable(u32),
 }
@@ -107,14 +107,14 @@ pub fn code(eco: Eco) -> String {
 
 /// Games won, drawn, lost, and others, of one who played them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Score {
+pub(super) struct TableScore {
     pub(super) won: u32,
     pub(super) drawn: u32,
     pub(super) lost: u32,
     pub(super) other: u32,
 }
 
-impl Score {
+impl TableScore {
     pub(super) fn add(&mut self, result: GameResult, is_white: bool) {
         match halves(result, is_white) {
             Some(2) => self.won += 1,
@@ -144,11 +144,11 @@ impl Score {
     }
 
     /// A table of what some have scored.
-    pub(super) fn append_table(rows: &[(&str, Score)], out: &mut String) {
+    pub(super) fn append_table(rows: &[(&str, TableScore)], out: &mut String) {
         let _ = write!(
             out,
             "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Side</th>{}</tr></thead>\n<tbody>\n",
-            Score::HEADS
+            TableScore::HEADS
         );
         for (name, score) in rows {
             let _ = write!(out, "<tr><th scope=\"row\">{name}</th>");
@@ -161,11 +161,11 @@ impl Score {
     pub(super) const HEADS: &'static str = "<th scope=\"col\" class=\"r\">Games</th><th scope=\"col\" class=\"r\">Won</th><th scope=\"col\" class=\"r\">Drawn</th><th scope=\"col\" class=\"r\">Lost</th><th scope=\"col\" class=\"r\">Score</th>";
 }
 
-impl std::ops::Add for Score {
-    type Output = Score;
+impl std::ops::Add for TableScore {
+    type Output = TableScore;
 
-    fn add(self, other: Score) -> Score {
-        Score {
+    fn add(self, other: TableScore) -> TableScore {
+        TableScore {
             won: self.won + other.won,
             drawn: self.drawn + other.drawn,
             lost: self.lost + other.lost,
@@ -197,7 +197,7 @@ impl Site<'_> {
         &self,
         title: &str,
         common: Option<Common>,
-        rows: impl IntoIterator<Item = Row>,
+        rows: impl IntoIterator<Item = GamesRow>,
         out: &mut String,
     ) {
         let _ = writeln!(out, "<h2>{title}</h2>");
@@ -215,8 +215,8 @@ impl Site<'_> {
         out.push_str("<th scope=\"col\">Round</th><th scope=\"col\" class=\"r\">Moves</th></tr></thead>\n<tbody>\n");
         for row in rows {
             match row {
-                Row::Game(entry) => self.append_game(&entry, common, out),
-                Row::Unreadable(number) => self.append_unreadable(number, common, out),
+                GamesRow::Game(entry) => self.append_game(&entry, common, out),
+                GamesRow::Unreadable(number) => self.append_unreadable(number, common, out),
             }
         }
         out.push_str("</tbody></table></div>\n");
@@ -236,7 +236,7 @@ impl Site<'_> {
         self.address(&format!("games/{number:06}.html"))
     }
 
-    fn append_game(&self, entry: &Entry, common: Option<Common>, out: &mut String) {
+    fn append_game(&self, entry: &GameEntry, common: Option<Common>, out: &mut String) {
         let elo = |elo: u16| match elo {
             0 => String::new(),
             elo => elo.to_string(),
@@ -270,7 +270,7 @@ impl Site<'_> {
         );
     }
 
-    fn append_opening(&self, entry: &Entry, out: &mut String) {
+    fn append_opening(&self, entry: &GameEntry, out: &mut String) {
         let Some(eco) = entry.eco else {
             return;
         };
@@ -298,7 +298,7 @@ fn short(name: String) -> String {
 
 /// Which piece of a page is shown, and how the others are called.
 #[derive(Clone, Copy)]
-pub(super) struct Pieces<'a> {
+pub(super) struct PagePieces<'a> {
     /// This piece, from 1.
     pub(super) piece: usize,
     /// How many there are.
@@ -319,7 +319,7 @@ pub fn piece_of<T>(rows: &[T], piece: usize) -> &[T] {
     rows.get(first..end).unwrap_or_default()
 }
 
-impl Pieces<'_> {
+impl PagePieces<'_> {
     /// Links to the others, if there are any: the first and last, and those
     /// near this one.
     pub(super) fn append_links(&self, out: &mut String) {

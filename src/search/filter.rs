@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use super::fold::{Pattern, fold};
 use super::game_set::GameSet;
-use super::index::Index;
+use super::index::PositionTable;
 use super::moments::{self, Probe};
 use super::parse::Query;
 use super::remarks;
 use super::segment::MaskAnswer;
-use super::source::{Content, Fault, Header, Names, Reader, Source};
+use super::source::{
+    GamesReader, NameField, SearchedContent, SearchedGames, SearchedHeader, SourceError,
+};
 use super::term::{EcoRange, Field, Outcome, Range, Round, Side, Test, Wanted};
 use crate::game::{Game, GameResult, Position};
 
@@ -100,7 +102,7 @@ impl Ids {
 /// Patterns for one field, and the names that match them.
 #[derive(Clone, Debug)]
 struct NameSet {
-    names: Names,
+    names: NameField,
     patterns: Vec<Pattern>,
     ids: Ids,
 }
@@ -120,20 +122,20 @@ struct PreparedTerm {
     /// and the opponent.
     sets: [usize; 2],
     /// The games that fit, if an index has told.
-    told: Option<Arc<ToldGames>>,
+    told: Option<Arc<IndexAnswer>>,
 }
 
 /// Answer of an index to a term.
 #[derive(Debug)]
-struct ToldGames {
+struct IndexAnswer {
     fitting: GameSet,
     /// Those of which it knows nothing.
     open: GameSet,
 }
 
-impl From<MaskAnswer> for ToldGames {
-    fn from(said: MaskAnswer) -> ToldGames {
-        ToldGames {
+impl From<MaskAnswer> for IndexAnswer {
+    fn from(said: MaskAnswer) -> IndexAnswer {
+        IndexAnswer {
             fitting: said.fitting,
             open: said.open,
         }
@@ -157,8 +159,8 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// [`Fault`] if names cannot be read.
-    pub fn new(query: &Query, source: &dyn Source) -> Result<Filter, Fault> {
+    /// [`SourceError`] if names cannot be read.
+    pub fn new(query: &Query, source: &dyn SearchedGames) -> Result<Filter, SourceError> {
         let mut filter = Filter {
             terms: Vec::new(),
             sets: Vec::new(),
@@ -174,7 +176,7 @@ impl Filter {
             let sets = match &term.test {
                 Test::Name(field, patterns) => [filter.set(names_of(*field), patterns), 0],
                 Test::Opponent { player, opponent } => {
-                    [player, opponent].map(|patterns| filter.set(Names::Players, patterns))
+                    [player, opponent].map(|patterns| filter.set(NameField::Players, patterns))
                 }
                 _ => [0; 2],
             };
@@ -206,12 +208,16 @@ impl Filter {
     ///
     /// If the file of the index is damaged or cannot be read; then nothing is
     /// different.
-    pub fn ask_index(&mut self, index: &Index, source: &dyn Source) -> io::Result<()> {
+    pub fn ask_index(
+        &mut self,
+        index: &PositionTable,
+        source: &dyn SearchedGames,
+    ) -> io::Result<()> {
         let mut told = Vec::new();
         for term in &self.terms {
             told.push(match &term.test {
                 Test::Moment(wanted) => match told_of(wanted, index, source)? {
-                    None if !self.in_variations => index.ask_masks(wanted)?.map(ToldGames::from),
+                    None if !self.in_variations => index.ask_masks(wanted)?.map(IndexAnswer::from),
                     told => told,
                 },
                 _ => None,
@@ -267,7 +273,7 @@ impl Filter {
         })
     }
 
-    fn set(&mut self, names: Names, patterns: &[Pattern]) -> usize {
+    fn set(&mut self, names: NameField, patterns: &[Pattern]) -> usize {
         self.sets.push(NameSet {
             names,
             patterns: patterns.to_vec(),
@@ -276,14 +282,14 @@ impl Filter {
         self.sets.len() - 1
     }
 
-    fn ask_names(&mut self, source: &dyn Source) -> Result<(), Fault> {
-        const ALL: [Names; 6] = [
-            Names::Players,
-            Names::Events,
-            Names::Sites,
-            Names::Annotators,
-            Names::Sources,
-            Names::Teams,
+    fn ask_names(&mut self, source: &dyn SearchedGames) -> Result<(), SourceError> {
+        const ALL: [NameField; 6] = [
+            NameField::Players,
+            NameField::Events,
+            NameField::Sites,
+            NameField::Annotators,
+            NameField::Sources,
+            NameField::Teams,
         ];
         let mut folded = String::new();
         for names in ALL {
@@ -318,7 +324,7 @@ impl Filter {
 
     /// Returns whether headers must contain teams.
     pub fn asks_teams(&self) -> bool {
-        self.sets.iter().any(|set| set.names == Names::Teams)
+        self.sets.iter().any(|set| set.names == NameField::Teams)
     }
 
     /// Returns whether games must be read, not only headers.
@@ -344,7 +350,7 @@ impl Filter {
     }
 
     /// Matches a header.
-    pub fn judge(&self, header: &Header) -> HeaderMatch {
+    pub fn judge(&self, header: &SearchedHeader) -> HeaderMatch {
         if header.is_deleted && !self.in_deleted {
             return HeaderMatch::No;
         }
@@ -360,7 +366,7 @@ impl Filter {
     }
 
     /// Returns whether a game matches whose header does not decide.
-    pub fn fits(&self, header: &Header, game: &Game) -> bool {
+    pub fn fits(&self, header: &SearchedHeader, game: &Game) -> bool {
         self.terms.iter().all(
             |term| match self.by_header(term, header).negated_if(term.is_not) {
                 HeaderMatch::Yes => true,
@@ -373,11 +379,11 @@ impl Filter {
     }
 
     /// Returns whether a glance at the moves of a game shows that it does not match.
-    pub(super) fn glance_refutes(&self, number: u32, reader: &mut dyn Reader) -> bool {
+    pub(super) fn glance_refutes(&self, number: u32, reader: &mut dyn GamesReader) -> bool {
         !self.in_variations && moments::glance_refutes(&self.probes, number, reader)
     }
 
-    fn by_header(&self, term: &PreparedTerm, header: &Header) -> HeaderMatch {
+    fn by_header(&self, term: &PreparedTerm, header: &SearchedHeader) -> HeaderMatch {
         let [first, second] = term.sets;
         let set = |at: usize| self.sets.get(at).map(|set| &set.ids);
         let has = |at: usize, number| set(at).is_some_and(|ids| ids.has(number));
@@ -433,7 +439,7 @@ impl Filter {
                 return HeaderMatch::any(each);
             }
             Test::Text(_) => {
-                let with_words = [Content::Comments, Content::Training];
+                let with_words = [SearchedContent::Comments, SearchedContent::Training];
                 if with_words
                     .iter()
                     .any(|content| header.contents.has(*content) != Some(false))
@@ -464,7 +470,11 @@ fn positions_of(wanted: &[Wanted]) -> Option<Vec<&Position>> {
     Some(positions)
 }
 
-fn told_of(wanted: &[Wanted], index: &Index, source: &dyn Source) -> io::Result<Option<ToldGames>> {
+fn told_of(
+    wanted: &[Wanted],
+    index: &PositionTable,
+    source: &dyn SearchedGames,
+) -> io::Result<Option<IndexAnswer>> {
     let Some(positions) = positions_of(wanted) else {
         return Ok(None);
     };
@@ -474,21 +484,21 @@ fn told_of(wanted: &[Wanted], index: &Index, source: &dyn Source) -> io::Result<
         games.from(0).for_each(|game| fitting.add(game));
     }
     let open = index.unreadable();
-    Ok(Some(ToldGames { fitting, open }))
+    Ok(Some(IndexAnswer { fitting, open }))
 }
 
 fn any(ranges: &[Range], fits: impl Fn(Range) -> bool) -> bool {
     ranges.iter().any(|range| fits(*range))
 }
 
-fn names_of(field: Field) -> Names {
+fn names_of(field: Field) -> NameField {
     match field {
-        Field::Player(_) => Names::Players,
-        Field::Event => Names::Events,
-        Field::Site => Names::Sites,
-        Field::Annotator => Names::Annotators,
-        Field::Source => Names::Sources,
-        Field::Team => Names::Teams,
+        Field::Player(_) => NameField::Players,
+        Field::Event => NameField::Events,
+        Field::Site => NameField::Sites,
+        Field::Annotator => NameField::Annotators,
+        Field::Source => NameField::Sources,
+        Field::Team => NameField::Teams,
     }
 }
 
@@ -499,7 +509,7 @@ fn outcome_of(result: GameResult) -> Outcome {
         .unwrap_or(Outcome::None)
 }
 
-fn moves_by_header(ranges: &[Range], header: &Header) -> HeaderMatch {
+fn moves_by_header(ranges: &[Range], header: &SearchedHeader) -> HeaderMatch {
     let least = u32::from(header.moves);
     HeaderMatch::any(ranges.iter().map(|range| {
         if !header.has_more_moves {
@@ -518,7 +528,7 @@ fn moves_by_header(ranges: &[Range], header: &Header) -> HeaderMatch {
 }
 
 /// Matches a game; `None` for terms about moments, which are matched together.
-fn by_game(test: &Test, header: &Header, game: &Game) -> Option<bool> {
+fn by_game(test: &Test, header: &SearchedHeader, game: &Game) -> Option<bool> {
     Some(match test {
         Test::Moves(ranges) => {
             let plies = game.tree.main_line_len();

@@ -8,13 +8,13 @@ Terms, all of which must fit:
   round:3  round:1-5  round:3.2     round, and game within it
   result:1-0  0-1  draw  none
   eco:B90  B9*  B90-B99  none
-  year:1990-1999  date:2010.05-2011 dates of which a part is not known fit if they may
+  year:1990-1999  date:2010.05-2011 partly unknown dates match if they can
   elo:2600-                         ratings of both; white-elo: black-elo: elo-diff:
   moves:-20  number:100-200
   has:comments                      variations, symbols, arrows, clocks, evaluations, training, medals
   text:zugzwang                     words of a remark
   position:FEN                      the game reaches it; : for / and _ for blanks
-  squares:Nd5,pd6,-e4               at some moment these stand there, - is empty
+  squares:Nd5,pd6,-e4               some position has these pieces there; - is an empty square
   material:KRPKR                    at some moment exactly this, either side; KRP*KR at least
   in:variations  in:deleted         widen what is looked at
 

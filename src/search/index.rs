@@ -20,10 +20,10 @@ use super::filter::Filter;
 use super::game_set::GameSet;
 use super::moves::{Played, Sequel};
 use super::parse::Query;
-use super::reach::{Next, Part, Reaches};
-use super::scan::{Ended, Maker, ScanEvent, scan};
-use super::segment::{Found, List, MAIN, MaskAnswer, Segment, Totals, VARIATIONS};
-use super::source::{Fault, Header, Reader, Source};
+use super::reach::{PackedMove, ReachPart, Reaches};
+use super::scan::{Collector, Ended, ScanEvent, scan};
+use super::segment::{List, MAIN, MaskAnswer, Segment, SegmentLookup, Totals, VARIATIONS};
+use super::source::{GamesReader, SearchedGames, SearchedHeader, SourceError};
 use super::term::Wanted;
 use super::walk::{Continue, walk};
 use crate::game::{Placement, Position, PositionKey};
@@ -34,19 +34,19 @@ pub const MOST_CHANGED: usize = 20_000;
 
 /// Positions of all games of a source, deleted ones too.
 #[derive(Clone, Debug)]
-pub struct Index {
+pub struct PositionTable {
     in_variations: bool,
-    first: First,
+    first: IndexBase,
     /// Games of the first part that are others now.
     changed: GameSet,
     /// Those of them that are there.
-    later: Arc<Part>,
+    later: Arc<ReachPart>,
 }
 
 /// Base of the index: in memory, or a file.
 #[derive(Clone, Debug)]
-enum First {
-    Memory(Arc<Part>),
+enum IndexBase {
+    Memory(Arc<ReachPart>),
     File(Arc<Segment>),
 }
 
@@ -72,24 +72,24 @@ fn memory_seed() -> u64 {
     *SEED
 }
 
-impl Index {
+impl PositionTable {
     /// Reads all games. `None` if they have more than `most` positions
     /// together.
     ///
     /// # Errors
     ///
-    /// [`Fault`] if the headers cannot be read.
+    /// [`SourceError`] if the headers cannot be read.
     pub fn build(
-        source: &dyn Source,
+        source: &dyn SearchedGames,
         in_variations: bool,
         most: usize,
-    ) -> Result<Option<Index>, Fault> {
+    ) -> Result<Option<PositionTable>, SourceError> {
         let query = Query {
             in_deleted: true,
             ..Query::default()
         };
         let filter = Filter::new(&query, source)?;
-        let mut part = Part::default();
+        let mut part = ReachPart::default();
         let maker = Reaches {
             in_variations,
             seed: memory_seed(),
@@ -109,9 +109,9 @@ impl Index {
             Err(Ended::Taker(_)) => return Ok(None),
         }
         part.sort();
-        Ok(Some(Index {
+        Ok(Some(PositionTable {
             in_variations,
-            first: First::Memory(Arc::new(part)),
+            first: IndexBase::Memory(Arc::new(part)),
             changed: GameSet::default(),
             later: Arc::default(),
         }))
@@ -123,16 +123,16 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// [`Fault`] if the headers cannot be read.
+    /// [`SourceError`] if the headers cannot be read.
     pub fn of_segment(
         segment: &Arc<Segment>,
-        source: &dyn Source,
+        source: &dyn SearchedGames,
         changed: &GameSet,
         in_variations: bool,
-    ) -> Result<Option<Index>, Fault> {
-        let index = Index {
+    ) -> Result<Option<PositionTable>, SourceError> {
+        let index = PositionTable {
             in_variations,
-            first: First::File(Arc::clone(segment)),
+            first: IndexBase::File(Arc::clone(segment)),
             changed: GameSet::default(),
             later: Arc::default(),
         };
@@ -142,8 +142,8 @@ impl Index {
     /// The games that cannot be read.
     pub fn unreadable(&self) -> GameSet {
         let of_memory = match &self.first {
-            First::Memory(part) => &*part.unreadable,
-            First::File(_) => &[],
+            IndexBase::Memory(part) => &*part.unreadable,
+            IndexBase::File(_) => &[],
         };
         let of_file = self
             .segment()
@@ -161,8 +161,8 @@ impl Index {
     /// The segment that it has, and the games that are not as there.
     pub fn segment(&self) -> Option<(&Arc<Segment>, &GameSet)> {
         match &self.first {
-            First::File(segment) => Some((segment, &self.changed)),
-            First::Memory(_) => None,
+            IndexBase::File(segment) => Some((segment, &self.changed)),
+            IndexBase::Memory(_) => None,
         }
     }
 
@@ -189,8 +189,8 @@ impl Index {
 
     fn seed(&self) -> u64 {
         match &self.first {
-            First::Memory(_) => memory_seed(),
-            First::File(segment) => segment.seed(),
+            IndexBase::Memory(_) => memory_seed(),
+            IndexBase::File(segment) => segment.seed(),
         }
     }
 
@@ -199,19 +199,19 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// [`Fault`] if the headers cannot be read.
+    /// [`SourceError`] if the headers cannot be read.
     pub fn after(
         &self,
         games: &BTreeSet<u32>,
-        source: &dyn Source,
-    ) -> Result<Option<Index>, Fault> {
+        source: &dyn SearchedGames,
+    ) -> Result<Option<PositionTable>, SourceError> {
         let mut changed = self.changed.clone();
         for game in games {
             changed.add(*game);
         }
         let most = match &self.first {
-            First::Memory(part) => 1000.max(part.headers.len() / 64),
-            First::File(_) => MOST_CHANGED,
+            IndexBase::Memory(part) => 1000.max(part.headers.len() / 64),
+            IndexBase::File(_) => MOST_CHANGED,
         };
         if changed.count() as usize > most {
             return Ok(None);
@@ -239,7 +239,7 @@ impl Index {
             }
         }
         later.sort();
-        Ok(Some(Index {
+        Ok(Some(PositionTable {
             in_variations: self.in_variations,
             first: self.first.clone(),
             changed,
@@ -256,7 +256,7 @@ impl Index {
     pub fn played(
         &self,
         position: &Position,
-        source: &dyn Source,
+        source: &dyn SearchedGames,
         these: Option<&GameSet>,
     ) -> io::Result<Played> {
         let mut asking = IndexQuery::new(self, source, these);
@@ -287,7 +287,7 @@ impl Index {
     pub fn games(
         &self,
         position: &Position,
-        source: &dyn Source,
+        source: &dyn SearchedGames,
         these: Option<&GameSet>,
     ) -> io::Result<GameSet> {
         IndexQuery::new(self, source, these).games(position)
@@ -298,7 +298,11 @@ impl Index {
     /// # Errors
     ///
     /// If the file of the index is damaged or cannot be read.
-    pub fn all_games(&self, position: &Position, source: &dyn Source) -> io::Result<GameSet> {
+    pub fn all_games(
+        &self,
+        position: &Position,
+        source: &dyn SearchedGames,
+    ) -> io::Result<GameSet> {
         let mut asking = IndexQuery::new(self, source, None);
         asking.with_deleted = true;
         asking.games(position)
@@ -307,22 +311,26 @@ impl Index {
 
 /// A query of an index.
 struct IndexQuery<'a> {
-    index: &'a Index,
-    source: &'a dyn Source,
+    index: &'a PositionTable,
+    source: &'a dyn SearchedGames,
     these: Option<&'a GameSet>,
     with_deleted: bool,
-    reader: Option<Box<dyn Reader + 'a>>,
+    reader: Option<Box<dyn GamesReader + 'a>>,
     /// Where the segment is read, and where its facts.
     cursors: Option<(&'a Segment, Cursor<'a>, Cursor<'a>)>,
     /// Entries of positions in the segment.
-    found: HashMap<(u64, usize), Arc<Found>>,
+    found: HashMap<(u64, usize), Arc<SegmentLookup>>,
 }
 
 impl<'a> IndexQuery<'a> {
-    fn new(index: &'a Index, source: &'a dyn Source, these: Option<&'a GameSet>) -> IndexQuery<'a> {
+    fn new(
+        index: &'a PositionTable,
+        source: &'a dyn SearchedGames,
+        these: Option<&'a GameSet>,
+    ) -> IndexQuery<'a> {
         let cursors = match &index.first {
-            First::Memory(_) => None,
-            First::File(segment) => Some((&**segment, segment.cursor(), segment.cursor())),
+            IndexBase::Memory(_) => None,
+            IndexBase::File(segment) => Some((&**segment, segment.cursor(), segment.cursor())),
         };
         IndexQuery {
             index,
@@ -335,7 +343,7 @@ impl<'a> IndexQuery<'a> {
         }
     }
 
-    fn counts(&self, header: &Header) -> bool {
+    fn counts(&self, header: &SearchedHeader) -> bool {
         self.these
             .map_or(self.with_deleted || !header.is_deleted, |these| {
                 these.contains(header.number)
@@ -352,10 +360,10 @@ impl<'a> IndexQuery<'a> {
     fn for_each(
         &mut self,
         position: &Position,
-        take: &mut dyn FnMut(&Header, Next),
+        take: &mut dyn FnMut(&SearchedHeader, PackedMove),
     ) -> io::Result<()> {
         let index = self.index;
-        if let First::Memory(part) = &index.first {
+        if let IndexBase::Memory(part) = &index.first {
             let first = part.of(position.key().digest(index.seed()));
             let first = first.filter(|(header, _)| !index.changed.contains(header.number));
             first
@@ -373,7 +381,7 @@ impl<'a> IndexQuery<'a> {
     fn for_each_in_variations(
         &mut self,
         position: &Position,
-        take: &mut dyn FnMut(&Header, Next),
+        take: &mut dyn FnMut(&SearchedHeader, PackedMove),
     ) -> io::Result<()> {
         if !self.index.in_variations {
             return Ok(());
@@ -382,7 +390,11 @@ impl<'a> IndexQuery<'a> {
     }
 
     /// Those that have changed since the first part was made.
-    fn for_each_later(&self, position: &Position, take: &mut dyn FnMut(&Header, Next)) {
+    fn for_each_later(
+        &self,
+        position: &Position,
+        take: &mut dyn FnMut(&SearchedHeader, PackedMove),
+    ) {
         let digest = position.key().digest(self.index.seed());
         let later = self.index.later.of(digest);
         later
@@ -394,21 +406,21 @@ impl<'a> IndexQuery<'a> {
         &mut self,
         table: usize,
         position: &Position,
-        take: &mut dyn FnMut(&Header, Next),
+        take: &mut dyn FnMut(&SearchedHeader, PackedMove),
     ) -> io::Result<()> {
         match &*self.find(position, table)? {
-            Found::List(list) => self.for_each_in(list, take),
-            Found::Candidates(games) => self.for_each_of(games, table, position, take),
+            SegmentLookup::List(list) => self.for_each_in(list, take),
+            SegmentLookup::Candidates(games) => self.for_each_of(games, table, position, take),
         }
     }
 
-    fn find(&mut self, position: &Position, table: usize) -> io::Result<Arc<Found>> {
+    fn find(&mut self, position: &Position, table: usize) -> io::Result<Arc<SegmentLookup>> {
         let digest = position.key().digest(self.index.seed());
         if let Some(found) = self.found.get(&(digest, table)) {
             return Ok(Arc::clone(found));
         }
         let Some((segment, cursor, _)) = &mut self.cursors else {
-            return Ok(Arc::new(Found::Candidates(Vec::new())));
+            return Ok(Arc::new(SegmentLookup::Candidates(Vec::new())));
         };
         let found = Arc::new(segment.find(digest, table, cursor)?);
         self.found.insert((digest, table), Arc::clone(&found));
@@ -417,7 +429,7 @@ impl<'a> IndexQuery<'a> {
 
     /// The header of a game of the segment as far as it is kept there, if the game
     /// is as it was and counts.
-    fn header(&mut self, game: u32) -> io::Result<Option<Header>> {
+    fn header(&mut self, game: u32) -> io::Result<Option<SearchedHeader>> {
         if self.index.changed.contains(game) {
             return Ok(None);
         }
@@ -432,7 +444,11 @@ impl<'a> IndexQuery<'a> {
         Ok((facts.is_there() && self.counts(&header)).then_some(header))
     }
 
-    fn for_each_in(&mut self, list: &List, take: &mut dyn FnMut(&Header, Next)) -> io::Result<()> {
+    fn for_each_in(
+        &mut self,
+        list: &List,
+        take: &mut dyn FnMut(&SearchedHeader, PackedMove),
+    ) -> io::Result<()> {
         let Some((segment, ..)) = &self.cursors else {
             return Ok(());
         };
@@ -451,7 +467,7 @@ impl<'a> IndexQuery<'a> {
         games: &[u32],
         table: usize,
         position: &Position,
-        take: &mut dyn FnMut(&Header, Next),
+        take: &mut dyn FnMut(&SearchedHeader, PackedMove),
     ) -> io::Result<()> {
         let sought = (Placement::of(position), position.key());
         for &game in games {
@@ -471,7 +487,7 @@ impl<'a> IndexQuery<'a> {
         game: u32,
         table: usize,
         (placement, key): &(Placement, PositionKey),
-    ) -> Option<Next> {
+    ) -> Option<PackedMove> {
         let reader = self.reader.get_or_insert_with(|| self.source.reader());
         // What cannot be read reaches nothing.
         let game = reader.read_moves(game).ok()?;
@@ -485,7 +501,7 @@ impl<'a> IndexQuery<'a> {
             }
             if is_main == (table == MAIN) {
                 let ply = game.tree.first_child(at).and_then(|id| game.tree.ply(id));
-                found = Some(ply.map_or(Next::END, |ply| Next::of(ply.mv)));
+                found = Some(ply.map_or(PackedMove::END, |ply| PackedMove::of(ply.mv)));
             }
             Continue::End
         });
@@ -497,7 +513,7 @@ impl<'a> IndexQuery<'a> {
         let Some((totals, found)) = self.totals(position)? else {
             return Ok(false);
         };
-        let Found::List(list) = &*found else {
+        let SegmentLookup::List(list) = &*found else {
             return Ok(false);
         };
         let mut all = totals.iter();
@@ -511,7 +527,7 @@ impl<'a> IndexQuery<'a> {
                 played.moves.entry(m).or_default().add(&totals.statistics);
             }
         }
-        let mut add = |header: &Header, next: Next| {
+        let mut add = |header: &SearchedHeader, next: PackedMove| {
             played.add_game(next.in_position(position), header);
         };
         self.for_each_in_variations(position, &mut add)?;
@@ -521,12 +537,16 @@ impl<'a> IndexQuery<'a> {
 
     /// Returns the stored statistics of a position, of all moves and by move,
     /// over the unchanged games of the segment; `None` if they are not stored.
-    fn totals(&mut self, position: &Position) -> io::Result<Option<(Vec<Totals>, Arc<Found>)>> {
+    fn totals(
+        &mut self,
+        position: &Position,
+    ) -> io::Result<Option<(Vec<Totals>, Arc<SegmentLookup>)>> {
         if self.these.is_some() || self.cursors.is_none() {
             return Ok(None);
         }
         let found = self.find(position, MAIN)?;
-        let (Found::List(list), Some((segment, cursor, facts))) = (&*found, &mut self.cursors)
+        let (SegmentLookup::List(list), Some((segment, cursor, facts))) =
+            (&*found, &mut self.cursors)
         else {
             return Ok(None);
         };
@@ -557,7 +577,7 @@ impl<'a> IndexQuery<'a> {
     fn count(&mut self, position: &Position) -> io::Result<u32> {
         if let Some((totals, _)) = self.totals(position)? {
             let mut count = totals.first().map_or(0, |all| all.statistics.games);
-            let mut add = |_: &Header, _| count = count.saturating_add(1);
+            let mut add = |_: &SearchedHeader, _| count = count.saturating_add(1);
             self.for_each_in_variations(position, &mut add)?;
             self.for_each_later(position, &mut add);
             return Ok(count);

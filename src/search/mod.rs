@@ -1,8 +1,8 @@
 //! Search: games that match a query, and the moves played in a position.
 //!
 //! A [`Query`] consists of [`Term`]s, parsed from text. A [`Filter`] is a query
-//! prepared for one [`Source`] of games. [`scan`] searches the source on all
-//! cores and passes the matching games to a [`Maker`]. A [`Counter`] is a maker
+//! prepared for one [`SearchedGames`] of games. [`scan`] searches the source on all
+//! cores and passes the matching games to a [`Collector`]. A [`Counter`] is a maker
 //! that counts the moves ([`Played`]) in a position. Results are exact: what a
 //! header does not decide is decided by the game itself.
 //!
@@ -47,13 +47,15 @@ pub use filter::Filter;
 pub use fold::{Pattern, fold};
 pub use game_set::GameSet;
 pub use help::TERM_HELP;
-pub use index::{Index, MOST_CHANGED, Reached};
+pub use index::{MOST_CHANGED, PositionTable, Reached};
 pub use moves::{Counter, Played, Statistics};
 pub use parse::{NoPosition, Query, TERMS, TermError, position};
 pub use refused_queries::RefusedQueries;
-pub use scan::{Ended, Fitting, Give, Maker, ScanEvent, scan, select};
+pub use scan::{Collector, Ended, Fitting, Give, ScanEvent, scan, select};
 pub use segment::{NewSegment, Phase, Segment, masks_file, positions_of_headers};
-pub use source::{Content, Contents, Fault, Header, Names, Reader, Source};
+pub use source::{
+    Contents, GamesReader, NameField, SearchedContent, SearchedGames, SearchedHeader, SourceError,
+};
 pub use table::{MOVE_COLUMNS, PlayedMove};
 pub use term::{
     Army, DateRange, EcoRange, Field, Material, Outcome, Range, Round, Side, Squares, Term, Test,

@@ -3,7 +3,7 @@
 use shakmaty::Bitboard;
 
 use super::board::{Bounds, Moment};
-use super::source::Reader;
+use super::source::GamesReader;
 use super::term::{Material, Squares, Wanted};
 use super::walk::{Continue, walk};
 use crate::game::{Game, Moments, MoveEffect, Placement, PositionKey};
@@ -110,7 +110,7 @@ impl Probe {
 
 /// Returns whether a glance at the main line of a game shows that it does not
 /// match all probes.
-pub(super) fn glance_refutes(probes: &[Probe], number: u32, reader: &mut dyn Reader) -> bool {
+pub(super) fn glance_refutes(probes: &[Probe], number: u32, reader: &mut dyn GamesReader) -> bool {
     // What is shown of a damaged game may be too much, so it does not refute that
     // something is nowhere.
     let mut open: Vec<&Probe> = probes.iter().filter(|probe| !probe.is_not).collect();
@@ -127,7 +127,7 @@ pub(super) fn glance_refutes(probes: &[Probe], number: u32, reader: &mut dyn Rea
             open.retain(|probe| !may_match(probe));
         }
         // A piece that only moves can come back.
-        let is_past = |probe: &&Probe| probe.is_past(shown.placement, shown.most_left);
+        let is_past = |probe: &&Probe| probe.is_past(shown.placement, shown.max_plies_left);
         let brings_no_end = shown.effect == MoveEffect::Squares || !open.iter().any(is_past);
         !open.is_empty() && brings_no_end
     });

@@ -6,8 +6,8 @@ use shakmaty::{Bitboard, CastlingSide, Color, Move, Role};
 
 use super::board::{Bounds, Moment};
 use super::index::Reached;
-use super::scan::{Give, Maker, ScanEvent};
-use super::source::{Header, Reader};
+use super::scan::{Collector, Give, ScanEvent};
+use super::source::{GamesReader, SearchedHeader};
 use super::walk::{Continue, walk};
 use crate::game::{
     Game, GameResult, Moments, MoveEffect, Placement, PlyId, Position, PositionKey,
@@ -44,7 +44,7 @@ impl Statistics {
         }
     }
 
-    pub(super) fn add_game(&mut self, header: &Header) {
+    pub(super) fn add_game(&mut self, header: &SearchedHeader) {
         self.games = self.games.saturating_add(1);
         if let Some(count) = self.count_of(header.result) {
             *count = count.saturating_add(1);
@@ -58,7 +58,7 @@ impl Statistics {
     }
 
     /// Takes a game away that was added; the last year stays.
-    pub(super) fn take_game(&mut self, header: &Header) {
+    pub(super) fn take_game(&mut self, header: &SearchedHeader) {
         self.games = self.games.saturating_sub(1);
         if let Some(count) = self.count_of(header.result) {
             *count = count.saturating_sub(1);
@@ -139,7 +139,7 @@ pub struct Played {
 impl Played {
     /// Adds a game that reaches the position, and then played a move there if it
     /// went on.
-    pub(super) fn add_game(&mut self, sequel: Sequel, header: &Header) {
+    pub(super) fn add_game(&mut self, sequel: Sequel, header: &SearchedHeader) {
         self.here.add_game(header);
         if let Sequel::Move(m) = sequel {
             self.moves.entry(m).or_default().add_game(header);
@@ -224,7 +224,7 @@ impl Counter {
 
     /// Returns whether a glance at the main line of a game shows that it reaches
     /// none of the positions.
-    fn glance_refutes(&self, number: u32, reader: &mut dyn Reader) -> bool {
+    fn glance_refutes(&self, number: u32, reader: &mut dyn GamesReader) -> bool {
         if self.in_variations {
             return false;
         }
@@ -232,14 +232,14 @@ impl Counter {
         let is_seen = reader.glance(number, Moments::ALL, &mut |shown| {
             may_be_here = self.may_be_target(shown.placement);
             let is_past = shown.effect > MoveEffect::Squares
-                && self.bounds.are_past(shown.placement, shown.most_left);
+                && self.bounds.are_past(shown.placement, shown.max_plies_left);
             !may_be_here && !is_past
         });
         is_seen && !may_be_here
     }
 
     /// Counts a game; whether it reaches the position.
-    pub fn count(&self, header: &Header, game: &Game, played: &mut Played) -> bool {
+    pub fn count(&self, header: &SearchedHeader, game: &Game, played: &mut Played) -> bool {
         let mut reached = [false; 256];
         walk(game, self.in_variations, |moment, at, left| {
             if let Some(target) = self.target(moment)
@@ -270,7 +270,14 @@ impl Counter {
         word.is_some_and(|word| word >> (bit % 64) & 1 != 0)
     }
 
-    fn note(&self, target: usize, header: &Header, game: &Game, at: PlyId, played: &mut Played) {
+    fn note(
+        &self,
+        target: usize,
+        header: &SearchedHeader,
+        game: &Game,
+        at: PlyId,
+        played: &mut Played,
+    ) {
         let Some(before) = target.checked_sub(1) else {
             let next = game.tree.first_child(at);
             let sequel = next.map_or(Sequel::End, |next| {
@@ -284,14 +291,19 @@ impl Counter {
     }
 }
 
-impl Maker for Counter {
-    type Piece = Reached;
+impl Collector for Counter {
+    type Collected = Reached;
 
     fn reads_games(&self) -> bool {
         true
     }
 
-    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Reached>) {
+    fn make(
+        &self,
+        games: &[SearchedHeader],
+        reader: &mut dyn GamesReader,
+        give: Give<'_, Reached>,
+    ) {
         let mut reached = Reached::default();
         for header in games {
             if self.glance_refutes(header.number, reader) {
@@ -403,10 +415,10 @@ mod tests {
             (None, None)
         );
         for result in [GameResult::WhiteWon, GameResult::Draw, GameResult::Line] {
-            numbers.add_game(&Header {
+            numbers.add_game(&SearchedHeader {
                 result,
                 elo: [0, 2400],
-                ..Header::default()
+                ..SearchedHeader::default()
             });
         }
         assert_eq!((numbers.games, numbers.score()), (3, Some(0.75)));

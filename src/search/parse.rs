@@ -6,7 +6,7 @@ use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Piece, Role, Square};
 
 use super::fold::Pattern;
-use super::source::Content;
+use super::source::SearchedContent;
 use super::term::{
     Army, DateRange, EcoRange, Field, Material, Outcome, Range, Round, Side, Squares, Term, Test,
     Wanted,
@@ -436,8 +436,8 @@ fn days(text: &str) -> Option<(u32, u32)> {
     ))
 }
 
-fn content(text: &str) -> Option<Content> {
-    let mut all = Content::ALL.iter();
+fn content(text: &str) -> Option<SearchedContent> {
+    let mut all = SearchedContent::ALL.iter();
     all.find(|(word, _)| *word == text)
         .map(|(_, content)| *content)
 }

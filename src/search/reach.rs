@@ -3,23 +3,23 @@
 use shakmaty::{Move, Role, Square};
 
 use super::moves::Sequel;
-use super::scan::{Give, Maker, ScanEvent};
-use super::source::{Header, Reader};
+use super::scan::{Collector, Give, ScanEvent};
+use super::source::{GamesReader, SearchedHeader};
 use super::walk::{Continue, walk};
 use crate::game::{Game, Position};
 
-/// That a game reaches a position.
+/// An entry of the index: a game reaches a position and plays a move there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Reach {
     /// Digest of the key of the position.
     pub(super) position: u64,
     pub(super) game: u32,
-    pub(super) next: Next,
+    pub(super) next: PackedMove,
 }
 
 /// The move that a game played, in 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Next(pub(super) u16);
+pub(super) struct PackedMove(pub(super) u16);
 
 /// Appends all positions that a game reaches, by their digests with this seed.
 pub(super) fn append_reaches(
@@ -35,7 +35,7 @@ pub(super) fn append_reaches(
         reaches.push(Reach {
             position: moment.key().digest(seed),
             game: number,
-            next: ply.map_or(Next::END, |ply| Next::of(ply.mv)),
+            next: ply.map_or(PackedMove::END, |ply| PackedMove::of(ply.mv)),
         });
         Continue::Go
     });
@@ -68,17 +68,17 @@ pub(super) fn append_apart(
 
 /// Games and what they reach, in memory.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct ReachPart {
     /// By number.
-    pub(super) headers: Vec<Header>,
+    pub(super) headers: Vec<SearchedHeader>,
     /// By position, then by game.
     pub(super) reaches: Vec<Reach>,
     /// The games that cannot be read, which reach nothing.
     pub(super) unreadable: Vec<u32>,
 }
 
-impl Part {
-    pub(super) fn add(&mut self, piece: Part) {
+impl ReachPart {
+    pub(super) fn add(&mut self, piece: ReachPart) {
         self.headers.extend(piece.headers);
         self.reaches.extend(piece.reaches);
         self.unreadable.extend(piece.unreadable);
@@ -91,11 +91,11 @@ impl Part {
     }
 
     /// The same but for some games.
-    pub(super) fn without(&self, are_out: impl Fn(u32) -> bool) -> Part {
+    pub(super) fn without(&self, are_out: impl Fn(u32) -> bool) -> ReachPart {
         let headers = self.headers.iter().copied();
         let reaches = self.reaches.iter().copied();
         let unreadable = self.unreadable.iter().copied();
-        Part {
+        ReachPart {
             headers: headers.filter(|one| !are_out(one.number)).collect(),
             reaches: reaches.filter(|one| !are_out(one.game)).collect(),
             unreadable: unreadable.filter(|one| !are_out(*one)).collect(),
@@ -103,7 +103,7 @@ impl Part {
     }
 
     /// The games that reach a position, each with what it played there.
-    pub(super) fn of(&self, position: u64) -> impl Iterator<Item = (&Header, Next)> {
+    pub(super) fn of(&self, position: u64) -> impl Iterator<Item = (&SearchedHeader, PackedMove)> {
         let all = &self.reaches;
         let start = all.partition_point(|reach| reach.position < position);
         let rest = all.get(start..).unwrap_or_default().iter();
@@ -124,15 +124,20 @@ pub(super) struct Reaches {
     pub(super) seed: u64,
 }
 
-impl Maker for Reaches {
-    type Piece = Part;
+impl Collector for Reaches {
+    type Collected = ReachPart;
 
     fn reads_games(&self) -> bool {
         true
     }
 
-    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Part>) {
-        let mut part = Part::default();
+    fn make(
+        &self,
+        games: &[SearchedHeader],
+        reader: &mut dyn GamesReader,
+        give: Give<'_, ReachPart>,
+    ) {
+        let mut part = ReachPart::default();
         for header in games {
             if let Ok(game) = reader.read_moves(header.number) {
                 part.headers.push(*header);
@@ -154,14 +159,14 @@ impl Maker for Reaches {
 /// A piece of more positions is handed over.
 pub(super) const MOST_IN_PIECE: usize = 1 << 16;
 
-impl Next {
+impl PackedMove {
     /// The game ends there.
-    pub(super) const END: Next = Next(u16::MAX);
-    const NULL: Next = Next(u16::MAX - 1);
+    pub(super) const END: PackedMove = PackedMove(u16::MAX);
+    const NULL: PackedMove = PackedMove(u16::MAX - 1);
     const CASTLE: u16 = 6;
     const EN_PASSANT: u16 = 7;
 
-    pub(super) fn of(m: Option<Move>) -> Next {
+    pub(super) fn of(m: Option<Move>) -> PackedMove {
         let (from, to, kind) = match m {
             Some(Move::Normal {
                 from,
@@ -169,18 +174,18 @@ impl Next {
                 promotion,
                 ..
             }) => (from, to, promotion.map_or(0, |role| role as u16 - 1)),
-            Some(Move::EnPassant { from, to }) => (from, to, Next::EN_PASSANT),
-            Some(Move::Castle { king, rook }) => (king, rook, Next::CASTLE),
-            Some(Move::Put { .. }) | None => return Next::NULL,
+            Some(Move::EnPassant { from, to }) => (from, to, PackedMove::EN_PASSANT),
+            Some(Move::Castle { king, rook }) => (king, rook, PackedMove::CASTLE),
+            Some(Move::Put { .. }) | None => return PackedMove::NULL,
         };
-        Next(kind << 12 | u16::from(from) << 6 | u16::from(to))
+        PackedMove(kind << 12 | u16::from(from) << 6 | u16::from(to))
     }
 
     /// What it means in the position that it was played in.
     pub(super) fn in_position(self, position: &Position) -> Sequel {
         match self {
-            Next::END => Sequel::End,
-            Next::NULL => Sequel::Move(None),
+            PackedMove::END => Sequel::End,
+            PackedMove::NULL => Sequel::Move(None),
             // One that was played has a piece to move.
             _ => self
                 .played(position)
@@ -192,8 +197,8 @@ impl Next {
         let square = |shift: u16| Square::new(u32::from(self.0 >> shift & 63));
         let (from, to) = (square(6), square(0));
         Some(match self.0 >> 12 {
-            Next::EN_PASSANT => Move::EnPassant { from, to },
-            Next::CASTLE => Move::Castle {
+            PackedMove::EN_PASSANT => Move::EnPassant { from, to },
+            PackedMove::CASTLE => Move::Castle {
                 king: from,
                 rook: to,
             },

@@ -1,24 +1,28 @@
 //! Contents of a game other than its moves, and words in its annotations.
 
 use super::fold::{Pattern, fold};
-use super::source::Content;
-use crate::game::{Annotation, Game, Text};
+use super::source::SearchedContent;
+use crate::game::{Annotation, AnnotationText, Game};
 
 /// Returns whether the game has this content, including variations.
-pub(super) fn has(game: &Game, content: Content) -> bool {
+pub(super) fn has(game: &Game, content: SearchedContent) -> bool {
     let mut remarks = game.annotations.iter().map(|(_, remark)| remark);
     match content {
-        Content::Variations => game.tree.len() > game.tree.main_line_len(),
-        Content::Medals => game.headers.medals != 0,
-        Content::Comments => remarks.any(|remark| remark.text().is_some_and(Text::has_words)),
-        Content::Symbols => remarks.any(|remark| matches!(remark, Annotation::Symbols(_))),
-        Content::Arrows => remarks.any(|remark| matches!(remark, Annotation::Arrows(_))),
-        Content::Clocks => {
+        SearchedContent::Variations => game.tree.len() > game.tree.main_line_len(),
+        SearchedContent::Medals => game.headers.medals != 0,
+        SearchedContent::Comments => {
+            remarks.any(|remark| remark.text().is_some_and(AnnotationText::has_words))
+        }
+        SearchedContent::Symbols => remarks.any(|remark| matches!(remark, Annotation::Symbols(_))),
+        SearchedContent::Arrows => remarks.any(|remark| matches!(remark, Annotation::Arrows(_))),
+        SearchedContent::Clocks => {
             remarks.any(|remark| matches!(remark, Annotation::Clock(..) | Annotation::TimeSpent(_)))
         }
-        Content::Evaluations => remarks
+        SearchedContent::Evaluations => remarks
             .any(|remark| matches!(remark, Annotation::Evaluation(_) | Annotation::Profile(_))),
-        Content::Training => remarks.any(|remark| matches!(remark, Annotation::Training(_))),
+        SearchedContent::Training => {
+            remarks.any(|remark| matches!(remark, Annotation::Training(_)))
+        }
     }
 }
 

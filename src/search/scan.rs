@@ -10,7 +10,7 @@ use std::thread;
 
 use super::filter::{Filter, HeaderMatch};
 use super::game_set::GameSet;
-use super::source::{Fault, Header, Reader, Source};
+use super::source::{GamesReader, SearchedGames, SearchedHeader, SourceError};
 
 /// Number of games in a range.
 const STRETCH: u32 = 256;
@@ -27,7 +27,7 @@ pub enum ScanEvent<P> {
     /// A result for matching games.
     Piece(P),
     /// A game that could not be read, and therefore does not match.
-    Unreadable(u32, Fault),
+    Unreadable(u32, SourceError),
     /// So many more game numbers were searched.
     Searched(u32),
 }
@@ -36,22 +36,27 @@ pub enum ScanEvent<P> {
 #[derive(Debug)]
 pub enum Ended {
     /// The source failed.
-    Source(Fault),
+    Source(SourceError),
     /// The receiver of the results failed.
     Taker(io::Error),
 }
 
 /// Produces results from matching games.
-pub trait Maker: Sync {
+pub trait Collector: Sync {
     /// Type of the results.
-    type Piece: Send;
+    type Collected: Send;
 
     /// Returns whether `make` reads games, not only headers.
     fn reads_games(&self) -> bool;
 
     /// Produces results from a batch of matching games, in order; the batch may
     /// be empty. Stop when `give` returns false.
-    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Self::Piece>);
+    fn make(
+        &self,
+        games: &[SearchedHeader],
+        reader: &mut dyn GamesReader,
+        give: Give<'_, Self::Collected>,
+    );
 }
 
 /// Callback that takes events. Returns false to stop the search.
@@ -59,7 +64,7 @@ pub type Give<'g, P> = &'g mut dyn FnMut(ScanEvent<P>) -> bool;
 
 enum Message<P> {
     ScanEvent(ScanEvent<P>),
-    Failed(Fault),
+    Failed(SourceError),
     /// The end of a range.
     End,
 }
@@ -71,11 +76,11 @@ enum Message<P> {
 ///
 /// [`Ended`]: `take` has failed, or the source could not be read. An unreadable
 /// game does not end the search.
-pub fn scan<M: Maker>(
-    source: &dyn Source,
+pub fn scan<M: Collector>(
+    source: &dyn SearchedGames,
     filter: &Filter,
     maker: &M,
-    take: &mut dyn FnMut(ScanEvent<M::Piece>) -> io::Result<()>,
+    take: &mut dyn FnMut(ScanEvent<M::Collected>) -> io::Result<()>,
 ) -> Result<(), Ended> {
     let (first, last) = filter.numbers();
     let step = if filter.asks_games() || maker.reads_games() {
@@ -88,7 +93,7 @@ pub fn scan<M: Maker>(
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let cores = cores.min(stretches as usize).max(1);
     thread::scope(|scope| {
-        let receivers: Vec<Receiver<Message<M::Piece>>> = (0..cores)
+        let receivers: Vec<Receiver<Message<M::Collected>>> = (0..cores)
             .map(|core| {
                 let (sender, receiver) = sync_channel(PIECES);
                 scope.spawn(move || {
@@ -129,8 +134,8 @@ pub fn scan<M: Maker>(
 ///
 /// # Errors
 ///
-/// [`Fault`] if the headers cannot be read.
-pub fn select(source: &dyn Source, filter: &Filter) -> Result<GameSet, Fault> {
+/// [`SourceError`] if the headers cannot be read.
+pub fn select(source: &dyn SearchedGames, filter: &Filter) -> Result<GameSet, SourceError> {
     let mut games = GameSet::default();
     let taken = scan(source, filter, &Fitting, &mut |told| {
         if let ScanEvent::Piece(numbers) = told {
@@ -151,14 +156,14 @@ pub fn select(source: &dyn Source, filter: &Filter) -> Result<GameSet, Fault> {
 #[derive(Debug)]
 pub struct Fitting;
 
-impl Maker for Fitting {
-    type Piece = Vec<u32>;
+impl Collector for Fitting {
+    type Collected = Vec<u32>;
 
     fn reads_games(&self) -> bool {
         false
     }
 
-    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u32>>) {
+    fn make(&self, games: &[SearchedHeader], _: &mut dyn GamesReader, give: Give<'_, Vec<u32>>) {
         give(ScanEvent::Piece(
             games.iter().map(|game| game.number).collect(),
         ));
@@ -167,21 +172,21 @@ impl Maker for Fitting {
 
 /// The part of the search that one core does.
 struct Worker<'s> {
-    source: &'s dyn Source,
+    source: &'s dyn SearchedGames,
     filter: &'s Filter,
-    reader: Box<dyn Reader + 's>,
-    fitting: Vec<Header>,
+    reader: Box<dyn GamesReader + 's>,
+    fitting: Vec<SearchedHeader>,
     /// For each of the games, whether the header was undecided.
     open: Vec<bool>,
 }
 
 impl Worker<'_> {
     /// Searches a range; returns false to stop.
-    fn search<M: Maker>(
+    fn search<M: Collector>(
         &mut self,
         numbers: std::ops::Range<u32>,
         maker: &M,
-        sender: &SyncSender<Message<M::Piece>>,
+        sender: &SyncSender<Message<M::Collected>>,
     ) -> bool {
         let mut give = |told| sender.send(Message::ScanEvent(told)).is_ok();
         let (fitting, open) = (&mut self.fitting, &mut self.open);

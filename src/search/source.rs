@@ -6,16 +6,16 @@ use std::ops::Range;
 use crate::game::{Date, Eco, Game, GameResult, Glimpse, Moments};
 
 /// Error of a source.
-pub type Fault = Box<dyn Error + Send + Sync>;
+pub type SourceError = Box<dyn Error + Send + Sync>;
 
 /// A text field whose values games share, so that each value is matched once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum NameField {
     /// Players as `Last, First`.
     Players,
     /// Titles of events.
     Events,
-    /// Places of events, numbered as [`Names::Events`].
+    /// Places of events, numbered as [`NameField::Events`].
     Sites,
     /// Annotators.
     Annotators,
@@ -26,7 +26,7 @@ pub enum Names {
 }
 
 /// Games, numbered from 1; some numbers may be unused.
-pub trait Source: Sync {
+pub trait SearchedGames: Sync {
     /// The highest number.
     fn last(&self) -> u32;
 
@@ -35,46 +35,46 @@ pub trait Source: Sync {
     ///
     /// # Errors
     ///
-    /// [`Fault`] if the headers cannot be read.
+    /// [`SourceError`] if the headers cannot be read.
     fn headers(
         &self,
         numbers: Range<u32>,
         with_teams: bool,
-        take: &mut dyn FnMut(&Header),
-    ) -> Result<(), Fault>;
+        take: &mut dyn FnMut(&SearchedHeader),
+    ) -> Result<(), SourceError>;
 
     /// Calls `take` with each name and its number. A game may refer to a
     /// missing number; that field is then empty.
     ///
     /// # Errors
     ///
-    /// [`Fault`] if the names cannot be read.
-    fn names(&self, names: Names, take: &mut dyn FnMut(u32, &str)) -> Result<(), Fault>;
+    /// [`SourceError`] if the names cannot be read.
+    fn names(&self, names: NameField, take: &mut dyn FnMut(u32, &str)) -> Result<(), SourceError>;
 
     /// Returns a reader of games for one thread.
-    fn reader(&self) -> Box<dyn Reader + '_>;
+    fn reader(&self) -> Box<dyn GamesReader + '_>;
 }
 
 /// Reads games one by one.
-pub trait Reader {
+pub trait GamesReader {
     /// Returns the game with this number as far as it can be read.
     ///
     /// # Errors
     ///
-    /// [`Fault`] if nothing of the game can be read.
-    fn read(&mut self, number: u32) -> Result<&Game, Fault>;
+    /// [`SourceError`] if nothing of the game can be read.
+    fn read(&mut self, number: u32) -> Result<&Game, SourceError>;
 
-    /// As [`read`](Reader::read), but for the start and the moves only: the headers
+    /// As [`read`](GamesReader::read), but for the start and the moves only: the headers
     /// of the game say nothing, and it has no annotations.
     ///
     /// # Errors
     ///
-    /// As [`read`](Reader::read).
-    fn read_moves(&mut self, number: u32) -> Result<&Game, Fault>;
+    /// As [`read`](GamesReader::read).
+    fn read_moves(&mut self, number: u32) -> Result<&Game, SourceError>;
 
     /// Shows the placements at these moments of the main line of a game, in order,
     /// until `show` returns false. A game with moves that are not legal may show more
-    /// than [`read_moves`](Reader::read_moves) gives. Returns false if the game must
+    /// than [`read_moves`](GamesReader::read_moves) gives. Returns false if the game must
     /// be read instead; what was shown then tells nothing.
     fn glance(
         &mut self,
@@ -91,18 +91,18 @@ pub trait Reader {
     ///
     /// # Errors
     ///
-    /// [`Fault`] if nothing of the game can be read.
-    fn mark_of(&mut self, number: u32) -> Result<u64, Fault>;
+    /// [`SourceError`] if nothing of the game can be read.
+    fn mark_of(&mut self, number: u32) -> Result<u64, SourceError>;
 }
 
 /// The data of a game without its moves and annotations.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Header {
+pub struct SearchedHeader {
     /// Number of the game.
     pub number: u32,
     /// Whether it is deleted.
     pub is_deleted: bool,
-    /// Numbers of White and Black among [`Names::Players`].
+    /// Numbers of White and Black among [`NameField::Players`].
     pub players: [u32; 2],
     /// Number of the event.
     pub event: u32,
@@ -134,7 +134,7 @@ pub struct Header {
 
 /// A kind of content other than the moves of the main line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum SearchedContent {
     /// A text with words.
     Comments,
     /// Variations.
@@ -153,17 +153,17 @@ pub enum Content {
     Medals,
 }
 
-impl Content {
+impl SearchedContent {
     /// All kinds, with their names in queries.
-    pub const ALL: [(&'static str, Content); 8] = [
-        ("comments", Content::Comments),
-        ("variations", Content::Variations),
-        ("symbols", Content::Symbols),
-        ("arrows", Content::Arrows),
-        ("clocks", Content::Clocks),
-        ("evaluations", Content::Evaluations),
-        ("training", Content::Training),
-        ("medals", Content::Medals),
+    pub const ALL: [(&'static str, SearchedContent); 8] = [
+        ("comments", SearchedContent::Comments),
+        ("variations", SearchedContent::Variations),
+        ("symbols", SearchedContent::Symbols),
+        ("arrows", SearchedContent::Arrows),
+        ("clocks", SearchedContent::Clocks),
+        ("evaluations", SearchedContent::Evaluations),
+        ("training", SearchedContent::Training),
+        ("medals", SearchedContent::Medals),
     ];
 }
 
@@ -177,7 +177,7 @@ pub struct Contents {
 
 impl Contents {
     /// Sets whether the game has this content.
-    pub fn say(&mut self, content: Content, has: bool) {
+    pub fn say(&mut self, content: SearchedContent, has: bool) {
         let bit = 1 << content as u8;
         self.known |= bit;
         self.has = self.has & !bit | if has { bit } else { 0 };
@@ -185,7 +185,7 @@ impl Contents {
 
     /// Returns whether the game has this content; `None` if the header does not
     /// show it.
-    pub fn has(self, content: Content) -> Option<bool> {
+    pub fn has(self, content: SearchedContent) -> Option<bool> {
         let bit = 1 << content as u8;
         (self.known & bit != 0).then_some(self.has & bit != 0)
     }

@@ -4,7 +4,7 @@ use shakmaty::{Bitboard, Color, Rank};
 
 use super::board::home_pawns;
 use super::fold::Pattern;
-use super::source::Content;
+use super::source::SearchedContent;
 use crate::game::{Date, Placement, Position};
 
 /// One term of a query.
@@ -47,7 +47,7 @@ pub enum Test {
     /// The round.
     Round(Vec<Round>),
     /// Contents other than moves.
-    Has(Vec<Content>),
+    Has(Vec<SearchedContent>),
     /// Words of annotations.
     Text(Vec<Pattern>),
     /// A condition that is met at some moment of the game.

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::Arc;
 
-use super::record::{Action, Record};
+use super::record::{Action, JournalRecord};
 use super::{Directory, Error, Stamp, WritableFile};
 
 /// The first bytes of a new file are written after the others, because programs
@@ -37,7 +37,7 @@ impl<'a> Application<'a> {
     }
 
     /// Applies the records. When it returns, they survive a power cut.
-    pub(super) fn run(&mut self, records: &[Arc<Record>]) -> Result<(), Error> {
+    pub(super) fn run(&mut self, records: &[Arc<JournalRecord>]) -> Result<(), Error> {
         let effects = effects(records);
         self.remove(&effects)?;
         for is_behind in [true, false] {
@@ -104,7 +104,7 @@ impl<'a> Application<'a> {
         &mut self,
         name: &OsStr,
         action: &Action,
-        record: &Record,
+        record: &JournalRecord,
         effect: Effect,
         is_behind: bool,
     ) -> io::Result<()> {
@@ -179,7 +179,7 @@ fn part_of(offset: u64, bytes: &[u8], effect: Effect, is_behind: bool) -> (u64, 
     }
 }
 
-fn effects(records: &[Arc<Record>]) -> BTreeMap<&OsStr, Effect> {
+fn effects(records: &[Arc<JournalRecord>]) -> BTreeMap<&OsStr, Effect> {
     let mut effects = BTreeMap::new();
     for record in records {
         for step in &record.steps {

@@ -49,12 +49,12 @@ struct Window {
     /// Offset and length of the last read elsewhere.
     elsewhere: (u64, usize),
     /// Blocks elsewhere, each in the place of its number modulo [`BLOCKS`].
-    blocks: Vec<Block>,
+    blocks: Vec<CachedBlock>,
 }
 
 /// A block of a file in memory; empty before it is read.
 #[derive(Clone, Debug, Default)]
-struct Block {
+struct CachedBlock {
     start: u64,
     bytes: Vec<u8>,
 }
@@ -85,7 +85,7 @@ impl Window {
             return Ok(None);
         }
         let start = offset - within;
-        self.blocks.resize(BLOCKS, Block::default());
+        self.blocks.resize(BLOCKS, CachedBlock::default());
         let number = start / BLOCK_BYTES as u64 % BLOCKS as u64;
         let place = usize::try_from(number).ok();
         let Some(block) = place.and_then(|place| self.blocks.get_mut(place)) else {
@@ -95,7 +95,7 @@ impl Window {
             // After an error nothing is kept.
             let mut bytes = std::mem::take(&mut block.bytes);
             read(start, BLOCK_BYTES, &mut bytes)?;
-            *block = Block { start, bytes };
+            *block = CachedBlock { start, bytes };
         }
         Ok(part_of(&block.bytes, start, offset, len))
     }

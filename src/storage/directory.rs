@@ -73,12 +73,12 @@ pub trait Directory: Debug + Send + Sync {
 }
 
 /// A folder that can be listed, such as the content of an archive.
-pub trait Tree: Directory {
+pub trait FolderTree: Directory {
     /// Names of the files and folders directly in it, sorted.
     fn names(&self) -> Vec<OsString>;
 
     /// Returns a subfolder; `None` if it does not exist.
-    fn folder(&self, name: &OsStr) -> Option<Arc<dyn Tree>>;
+    fn folder(&self, name: &OsStr) -> Option<Arc<dyn FolderTree>>;
 }
 
 /// An open file of a [`Directory`].
@@ -163,7 +163,7 @@ pub(super) fn several_names(links: u64) -> io::Error {
 /// The error for a journal or note that another user left.
 pub(super) fn stranger(owner: u32) -> io::Error {
     let what = format!(
-        "left by user {owner}, who is neither you, nor root, nor the owner of the base; `cbfs check --repair` run by user {owner} brings its saves into the base, and so does one by you after `chown` if you trust it"
+        "belongs to user {owner}, who is neither you, nor root, nor the owner of the base; to write its saves into the base, run `cbfs check --repair` as user {owner}, or, if you trust the file, take it over with `chown` and run it yourself"
     );
     io::Error::new(io::ErrorKind::PermissionDenied, what)
 }

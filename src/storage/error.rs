@@ -119,7 +119,7 @@ impl fmt::Display for Error {
             Error::Untrusted { file, what } => {
                 write!(
                     f,
-                    "{}: {what}; it is left aside: only moving it away, without its saves, lets others save to the base",
+                    "{}: {what}; it is ignored, and nobody can save to the base until it is moved away, which discards the saves in it",
                     file.display()
                 )
             }

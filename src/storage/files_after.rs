@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-use super::record::Record;
+use super::record::JournalRecord;
 use super::view::FileView;
 use super::{Error, Storage, Store, Transaction};
 
@@ -14,7 +14,7 @@ impl Store {
     ///
     /// [`Error::Invalid`]; [`Error::Io`].
     pub fn files_after(&self, transaction: &Transaction) -> Result<FilesAfter<'_>, Error> {
-        let record = Record::encode(transaction, 1, 0, self)?;
+        let record = JournalRecord::encode(transaction, 1, 0, self)?;
         Ok(FilesAfter {
             store: self,
             record,
@@ -26,7 +26,7 @@ impl Store {
 #[derive(Debug)]
 pub struct FilesAfter<'s> {
     store: &'s Store,
-    record: Option<Record>,
+    record: Option<JournalRecord>,
 }
 
 impl FilesAfter<'_> {
@@ -56,7 +56,7 @@ impl FilesAfter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::{Access, FileFilter, MemoryDirectory, Opening};
+    use crate::storage::{FileFilter, MemoryDirectory, StoreAccess, StoreOptions};
 
     #[test]
     fn files_are_shown_as_a_transaction_would_leave_them_and_stay_as_they_are() {
@@ -64,10 +64,10 @@ mod tests {
         directory.put("a", b"0123456789".to_vec());
         directory.put("gone", b"old".to_vec());
         let before = directory.files();
-        let opening = Opening {
+        let opening = StoreOptions {
             journal: OsStr::new(".x.journal"),
             label: "",
-            access: Access::ReadWrite,
+            access: StoreAccess::ReadWrite,
             file_filter: FileFilter::new(|_| true),
         };
         let store = Store::open(Arc::new(directory.clone()), &opening).unwrap();

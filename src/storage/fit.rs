@@ -6,7 +6,7 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use super::record::{Action, Record};
+use super::record::{Action, JournalRecord};
 use super::{Directory, Error, ReadBuffer, Storage};
 
 /// Maximum number of bytes of one save that have neither the old nor the new
@@ -41,7 +41,7 @@ struct FileHistory {
 /// [`Error::Io`].
 pub(super) fn misfit(
     directory: &dyn Directory,
-    records: &[Arc<Record>],
+    records: &[Arc<JournalRecord>],
     is_untouched: &dyn Fn(&OsStr) -> bool,
 ) -> Result<Option<(Box<OsStr>, &'static str)>, Error> {
     for (name, history) in histories(records) {
@@ -88,7 +88,7 @@ pub(super) fn misfit(
     Ok(None)
 }
 
-fn histories(records: &[Arc<Record>]) -> BTreeMap<&OsStr, FileHistory> {
+fn histories(records: &[Arc<JournalRecord>]) -> BTreeMap<&OsStr, FileHistory> {
     let mut histories = BTreeMap::new();
     for record in records {
         for before in &record.files {
@@ -129,7 +129,7 @@ fn has_known_bytes(
     file: &dyn Storage,
     name: &OsStr,
     shortest: u64,
-    records: &[Arc<Record>],
+    records: &[Arc<JournalRecord>],
 ) -> io::Result<bool> {
     let mut doubts = BTreeMap::new();
     let mut cuts = Cuts::default();
@@ -174,7 +174,7 @@ fn has_known_bytes(
 
 /// Lengths of a file that no record so far has cut off.
 struct Cuts<'a> {
-    record: Option<&'a Record>,
+    record: Option<&'a JournalRecord>,
     /// Before the present record, whose old bytes are from that time.
     kept: u64,
     /// After the steps of the present record so far.
@@ -192,7 +192,7 @@ impl Default for Cuts<'_> {
 }
 
 impl<'a> Cuts<'a> {
-    fn follow(&mut self, record: &'a Record, action: &Action) {
+    fn follow(&mut self, record: &'a JournalRecord, action: &Action) {
         if !self.record.is_some_and(|known| std::ptr::eq(known, record)) {
             self.record = Some(record);
             self.kept = self.left;
@@ -207,8 +207,8 @@ impl<'a> Cuts<'a> {
 
 fn actions_on<'a>(
     name: &'a OsStr,
-    records: &'a [Arc<Record>],
-) -> impl Iterator<Item = (&'a Record, &'a Action)> {
+    records: &'a [Arc<JournalRecord>],
+) -> impl Iterator<Item = (&'a JournalRecord, &'a Action)> {
     records.iter().flat_map(move |record| {
         let steps = record.steps.iter();
         let of_file = steps.filter(move |step| record.file(step) == Some(name));

@@ -8,12 +8,12 @@ use super::{ReadBuffer, Storage};
 /// joined: a file that is truncated later leaves a gap and moves no other.
 #[derive(Debug)]
 pub struct JoinedFiles {
-    parts: Vec<Part>,
+    parts: Vec<JoinedPart>,
     len: u64,
 }
 
 #[derive(Debug)]
-struct Part {
+struct JoinedPart {
     file: Box<dyn Storage>,
     start: u64,
     end: u64,
@@ -34,7 +34,7 @@ impl JoinedFiles {
                 .checked_add(file.len()?)
                 .ok_or_else(|| io::Error::other("files too long to be joined"))?;
             let end = len;
-            parts.push(Part { file, start, end });
+            parts.push(JoinedPart { file, start, end });
         }
         Ok(JoinedFiles { parts, len })
     }

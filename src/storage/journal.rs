@@ -58,7 +58,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::record::{MAX_RECORD, RECORD_HEADER, Record};
+use super::record::{JournalRecord, MAX_RECORD, RECORD_HEADER};
 use super::{Error, ReadBuffer, Storage, WritableFile};
 
 const MAGIC: &[u8; 8] = b"cbfsjrnl";
@@ -83,7 +83,7 @@ const PIECE_BYTES: u64 = 1 << 20;
 pub(super) struct JournalContent {
     pub(super) salt: u64,
     /// The complete records, in order.
-    pub(super) records: Vec<Arc<Record>>,
+    pub(super) records: Vec<Arc<JournalRecord>>,
 }
 
 impl JournalContent {
@@ -127,7 +127,8 @@ impl JournalContent {
             if at > RECORDS_AT + MAX_JOURNAL {
                 return Err(unreadable(name, "longer than any journal"));
             }
-            let record = Record::decode(Arc::new(bytes)).map_err(|what| unreadable(name, what))?;
+            let record =
+                JournalRecord::decode(Arc::new(bytes)).map_err(|what| unreadable(name, what))?;
             content.records.push(Arc::new(record));
         }
     }
@@ -160,7 +161,8 @@ fn read_record(
     file.fill(at, usize::try_from(length).unwrap_or(0), &mut bytes)?;
     // The file may have changed in between.
     let rest = bytes.get(8..).unwrap_or_default();
-    let is_whole = bytes.len() as u64 == length && stated == Some(Record::checksum(rest, salt));
+    let is_whole =
+        bytes.len() as u64 == length && stated == Some(JournalRecord::checksum(rest, salt));
     Ok(is_whole.then_some(bytes))
 }
 

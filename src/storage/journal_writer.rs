@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::directory::several_names;
 use super::journal::{self, JournalContent, RECORDS_AT};
-use super::record::Record;
+use super::record::JournalRecord;
 use super::{Directory, Error, OpenFile, Stamp, WritableFile};
 
 /// Number of attempts to lock a journal that its former writer may just be
@@ -27,7 +27,7 @@ pub(super) struct JournalWriter {
     /// Offset of the next record.
     end: u64,
     /// Records that may not be in the files of the base yet.
-    pub(super) records: Vec<Arc<Record>>,
+    pub(super) records: Vec<Arc<JournalRecord>>,
     condition: Condition,
     /// Number of transactions so far.
     pub(super) committed: u64,
@@ -151,7 +151,7 @@ impl JournalWriter {
     }
 
     /// Appends a record. After a failure the journal is as before.
-    pub(super) fn append(&mut self, record: Arc<Record>) -> Result<(), Error> {
+    pub(super) fn append(&mut self, record: Arc<JournalRecord>) -> Result<(), Error> {
         let file = self.file()?;
         if let Err(error) = file.write_at(self.end, &record.bytes) {
             if file.set_len(self.end).is_err() {

@@ -1,4 +1,4 @@
-//! Files in memory, for tests and benchmarks.
+//! Files in memory: stand-ins for files that do not exist, and files of tests.
 
 use std::io;
 

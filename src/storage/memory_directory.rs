@@ -27,7 +27,7 @@ pub struct MemoryDirectory {
 
 /// A simulated failure.
 #[derive(Clone, Copy, Debug)]
-pub struct Fault {
+pub struct SimulatedFailure {
     /// Error number of the system.
     pub errno: i32,
     /// Whether a failing write writes the first half of its bytes.
@@ -46,7 +46,7 @@ struct Machine {
     unsynced: Vec<Operation>,
     inodes: u64,
     operations: u64,
-    fault: Option<(u64, Fault)>,
+    fault: Option<(u64, SimulatedFailure)>,
     locked: Vec<u64>,
 }
 
@@ -140,7 +140,7 @@ impl Medium {
 
 impl Machine {
     /// Counts an operation. Fails if it is to fail.
-    fn count(&mut self) -> Result<(), (Fault, io::Error)> {
+    fn count(&mut self) -> Result<(), (SimulatedFailure, io::Error)> {
         let number = self.operations;
         self.operations += 1;
         match self.fault {
@@ -274,7 +274,7 @@ impl MemoryDirectory {
     }
 
     /// Makes the operation with this number, from 0, fail.
-    pub fn fail_at(&self, operation: u64, fault: Fault) {
+    pub fn fail_at(&self, operation: u64, fault: SimulatedFailure) {
         self.machine().fault = Some((operation, fault));
     }
 
@@ -495,7 +495,7 @@ impl WritableFile for MemoryHandle {
     fn sync(&self) -> io::Result<()> {
         let mut machine = self.directory.machine();
         let counted = machine.count();
-        if let Err((Fault { lasts: true, .. }, error)) = counted {
+        if let Err((SimulatedFailure { lasts: true, .. }, error)) = counted {
             return Err(error);
         }
         let operations = machine.take_unsynced(Some(self.inode));
@@ -551,7 +551,7 @@ mod tests {
         let directory = MemoryDirectory::new();
         directory.put("a", *b"old");
         let file = directory.open_writable(OsStr::new("a")).unwrap();
-        let fault = Fault {
+        let fault = SimulatedFailure {
             errno: libc::EIO,
             writes_half: true,
             lasts: false,

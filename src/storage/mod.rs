@@ -44,7 +44,7 @@ mod work_folder;
 
 pub use buffer::ReadBuffer;
 pub(crate) use buffer::next_file_number;
-pub use directory::{Directory, OpenFile, Stamp, Tree, WritableFile};
+pub use directory::{Directory, FolderTree, OpenFile, Stamp, WritableFile};
 pub use disk::{DiskDirectory, DiskFile, Rights};
 pub use error::Error;
 pub use files_after::FilesAfter;
@@ -56,16 +56,16 @@ pub use folder::{
 pub use folder_watch::{Relisting, identities, identity, modified};
 pub use joined::JoinedFiles;
 pub use memory::MemoryFile;
-pub use memory_directory::{Fault, MemoryDirectory};
+pub use memory_directory::{MemoryDirectory, SimulatedFailure};
 pub use new_folder::make_folder;
-pub use pages::{Cursor, HEAD, PageWriter, Pages, open_own, write_head};
+pub use pages::{Cursor, HEAD, PageWriter, PagedFile, open_own, write_head};
 pub use plain_files::PlainFiles;
 pub use private::{make_private_folder, open_plain_file};
 pub use scratch::{Buffer, Pool, Spool};
 pub(crate) use scratch::{SharedBuffer, reader_of};
 pub(crate) use sparse_words::SparseWords;
 pub use stage::{Stage, note_name as stage_note};
-pub use store::{Access, FileFilter, Opening, Store};
+pub use store::{FileFilter, Store, StoreAccess, StoreOptions};
 pub use transaction::Transaction;
 pub use unfinished::new_own;
 pub use work_folder::{WorkFolder, WorkFolderError, move_to_free};

@@ -154,20 +154,20 @@ pub fn write_head(file: &File, seed: u64, pages: u64, head: &[u8]) -> io::Result
 
 /// A file that [`PageWriter`] has written.
 #[derive(Debug)]
-pub struct Pages {
+pub struct PagedFile {
     file: File,
     seed: u64,
     count: u64,
     head: Vec<u8>,
 }
 
-impl Pages {
+impl PagedFile {
     /// Reads the head.
     ///
     /// # Errors
     ///
     /// `InvalidData` if it is no such file or not whole; errors of the system.
-    pub fn open(file: File) -> io::Result<Pages> {
+    pub fn open(file: File) -> io::Result<PagedFile> {
         let mut page = [0; PAGE];
         file.read_exact_at(&mut page, 0).map_err(cut_short)?;
         let (content, sum) = page.split_at(CONTENT);
@@ -185,7 +185,7 @@ impl Pages {
         if Some(file.metadata()?.len()) != count.checked_mul(PAGE as u64) {
             return Err(damaged("it is not as long as its head says"));
         }
-        Ok(Pages {
+        Ok(PagedFile {
             head: head.to_vec(),
             file,
             seed,
@@ -232,7 +232,7 @@ fn cut_short(error: io::Error) -> io::Error {
 /// A place in the content, with the page there.
 #[derive(Debug)]
 pub struct Cursor<'p> {
-    pages: &'p Pages,
+    pages: &'p PagedFile,
     page: Vec<u8>,
     /// Number of the page in memory; 0 if none is.
     number: u64,
@@ -269,7 +269,7 @@ impl Cursor<'_> {
     }
 
     fn read_page(&mut self) -> io::Result<()> {
-        let Pages {
+        let PagedFile {
             file, seed, count, ..
         } = self.pages;
         if self.wanted >= *count {
@@ -351,10 +351,10 @@ mod tests {
         bytes
     }
 
-    fn opened(bytes: &[u8]) -> io::Result<Pages> {
+    fn opened(bytes: &[u8]) -> io::Result<PagedFile> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        Pages::open(file)
+        PagedFile::open(file)
     }
 
     fn content(length: usize) -> Vec<u8> {

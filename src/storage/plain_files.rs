@@ -13,16 +13,16 @@ use nix::dir::{Dir, Type};
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 
-use super::{Directory, DiskDirectory, ReadBuffer, Stamp, Tree};
+use super::{Directory, DiskDirectory, FolderTree, ReadBuffer, Stamp};
 
 /// A folder whose files can be read.
 #[derive(Debug)]
-pub struct PlainFiles(Place);
+pub struct PlainFiles(FolderPlace);
 
 #[derive(Debug)]
-enum Place {
+enum FolderPlace {
     Disk(DiskDirectory),
-    Inside(Arc<dyn Tree>),
+    Inside(Arc<dyn FolderTree>),
 }
 
 impl PlainFiles {
@@ -48,14 +48,14 @@ impl PlainFiles {
             }
         }
         names.sort_unstable();
-        Ok((PlainFiles(Place::Disk(folder)), names))
+        Ok((PlainFiles(FolderPlace::Disk(folder)), names))
     }
 
     /// A folder of an archive. Returns it, and the names of its files, sorted.
-    pub fn inside(folder: Arc<dyn Tree>) -> (PlainFiles, Vec<OsString>) {
+    pub fn inside(folder: Arc<dyn FolderTree>) -> (PlainFiles, Vec<OsString>) {
         let is_file = |name: &OsString| folder.stamp(name).is_ok_and(|stamp| stamp.is_some());
         let names = folder.names().into_iter().filter(is_file).collect();
-        (PlainFiles(Place::Inside(folder)), names)
+        (PlainFiles(FolderPlace::Inside(folder)), names)
     }
 
     /// The present stamp of a file; `None` if it is no regular file any more.
@@ -65,8 +65,8 @@ impl PlainFiles {
     /// Errors of the medium.
     pub fn stamp(&self, name: &OsStr) -> io::Result<Option<Stamp>> {
         match &self.0 {
-            Place::Disk(folder) => folder.stamp_of_file(name),
-            Place::Inside(folder) => folder.stamp(name),
+            FolderPlace::Disk(folder) => folder.stamp_of_file(name),
+            FolderPlace::Inside(folder) => folder.stamp(name),
         }
     }
 
@@ -85,8 +85,8 @@ impl PlainFiles {
         bytes: &mut Vec<u8>,
     ) -> io::Result<()> {
         let folder: &dyn Directory = match &self.0 {
-            Place::Disk(folder) => folder,
-            Place::Inside(folder) => folder.as_ref(),
+            FolderPlace::Disk(folder) => folder,
+            FolderPlace::Inside(folder) => folder.as_ref(),
         };
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         let mut buffer = ReadBuffer::default();

@@ -29,13 +29,13 @@ const MAX_OFFSET: u64 = i64::MAX as u64;
 
 /// A committed transaction, encoded and decoded.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct JournalRecord {
     /// The whole record, as stored in the journal.
     pub(super) bytes: Arc<Vec<u8>>,
     /// The affected files, in their state before.
     pub(super) files: Vec<FileBefore>,
     /// The changes, in order.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<FileChange>,
 }
 
 /// A file before the transaction.
@@ -46,9 +46,9 @@ pub(super) struct FileBefore {
     pub(super) len: Option<u64>,
 }
 
-/// A change of the file with the index `file` in [`Record::files`].
+/// A change of the file with the index `file` in [`JournalRecord::files`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct FileChange {
     pub(super) file: usize,
     pub(super) action: Action,
 }
@@ -58,7 +58,7 @@ pub(super) struct Step {
 pub(super) enum Action {
     Remove,
     Create,
-    /// `new` and `old` are ranges of [`Record::bytes`]. `old` are the former
+    /// `new` and `old` are ranges of [`JournalRecord::bytes`]. `old` are the former
     /// bytes at `offset`, as many as the file had.
     Write {
         offset: u64,
@@ -116,7 +116,7 @@ impl Action {
     }
 }
 
-/// The present files, as [`Record::encode`] sees them.
+/// The present files, as [`JournalRecord::encode`] sees them.
 pub(super) trait PresentFiles {
     /// Length in bytes; `None` if the file does not exist.
     fn len(&self, file: &OsStr) -> Result<Option<u64>, Error>;
@@ -125,7 +125,7 @@ pub(super) trait PresentFiles {
     fn read(&self, file: &OsStr, offset: u64, len: usize) -> Result<Vec<u8>, Error>;
 }
 
-impl Record {
+impl JournalRecord {
     /// Encodes a transaction; `None` if it changes nothing, because the files
     /// that it removes do not exist.
     ///
@@ -137,7 +137,7 @@ impl Record {
         sequence: u64,
         salt: u64,
         present: &dyn PresentFiles,
-    ) -> Result<Option<Record>, Error> {
+    ) -> Result<Option<JournalRecord>, Error> {
         let mut body = RecordBuilder {
             files: Vec::new(),
             lens: Vec::new(),
@@ -159,8 +159,8 @@ impl Record {
     /// # Errors
     ///
     /// The reason why it is invalid.
-    pub(super) fn decode(bytes: Arc<Vec<u8>>) -> Result<Record, &'static str> {
-        let mut reader = Reader {
+    pub(super) fn decode(bytes: Arc<Vec<u8>>) -> Result<JournalRecord, &'static str> {
+        let mut reader = RecordReader {
             bytes: &bytes,
             at: RECORD_HEADER,
         };
@@ -194,7 +194,7 @@ impl Record {
         if reader.at != bytes.len() {
             return Err("a record is longer than what it holds");
         }
-        Ok(Record {
+        Ok(JournalRecord {
             bytes,
             files,
             steps,
@@ -219,7 +219,7 @@ impl Record {
     }
 
     /// Name of the file that a step changes.
-    pub(super) fn file(&self, step: &Step) -> Option<&OsStr> {
+    pub(super) fn file(&self, step: &FileChange) -> Option<&OsStr> {
         self.files.get(step.file).map(|before| before.name.as_ref())
     }
 }
@@ -333,7 +333,7 @@ impl RecordBuilder<'_> {
         self.steps.extend(to_u32(file).to_le_bytes());
     }
 
-    fn finish(self, sequence: u64, salt: u64) -> Result<Option<Record>, Error> {
+    fn finish(self, sequence: u64, salt: u64) -> Result<Option<JournalRecord>, Error> {
         if self.count == 0 {
             return Ok(None);
         }
@@ -354,10 +354,10 @@ impl RecordBuilder<'_> {
         }
         let rest = [sequence.to_le_bytes(), length.to_le_bytes()].concat();
         bytes.splice(8..RECORD_HEADER, rest);
-        let checksum = Record::checksum(bytes.get(8..).unwrap_or_default(), salt);
+        let checksum = JournalRecord::checksum(bytes.get(8..).unwrap_or_default(), salt);
         bytes.splice(..8, checksum.to_le_bytes());
         let name = self.files.first().map(|before| before.name.clone());
-        Record::decode(Arc::new(bytes))
+        JournalRecord::decode(Arc::new(bytes))
             .map(Some)
             .map_err(|what| invalid(&name.unwrap_or_default(), what))
     }
@@ -385,12 +385,12 @@ pub(super) fn is_plain_name(name: &OsStr) -> bool {
 }
 
 /// A reader of the little-endian integers of a record.
-struct Reader<'a> {
+struct RecordReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
+impl RecordReader<'_> {
     /// Range of the next `len` bytes.
     fn take(&mut self, len: u64) -> Result<Range<usize>, &'static str> {
         let short = "a record ends early";
@@ -431,7 +431,7 @@ impl Reader<'_> {
         })
     }
 
-    fn step(&mut self) -> Result<Step, &'static str> {
+    fn step(&mut self) -> Result<FileChange, &'static str> {
         let [kind] = self.array()?;
         let file = self.u32()? as usize;
         let action = match kind {
@@ -451,6 +451,6 @@ impl Reader<'_> {
             4 => Action::SetLen(self.u64()?),
             _ => return Err("a record has a step of an unknown kind"),
         };
-        Ok(Step { file, action })
+        Ok(FileChange { file, action })
     }
 }

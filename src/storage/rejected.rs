@@ -186,7 +186,7 @@ impl Rejected {
     }
 
     /// Forgets the draft of `origin`, since that was saved.
-    pub(crate) fn withdraw(&self, origin: &Origin) {
+    pub(crate) fn forget_saved(&self, origin: &Origin) {
         let names: Vec<String> = match origin {
             Origin::Game(game) => {
                 let names = self.names().into_iter();
@@ -345,7 +345,7 @@ impl Rejected {
         Ok(name)
     }
 
-    /// Where a file of this name may lie; names of elsewhere lie nowhere.
+    /// Returns the paths that a file of this name can have; none unless it is a plain name.
     fn paths(&self, name: &str) -> impl Iterator<Item = PathBuf> {
         let directories = self.directories.iter().filter(|_| is_plain(name));
         directories.map(move |directory| directory.join(name))

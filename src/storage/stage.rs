@@ -63,7 +63,7 @@ pub fn note_name(journal: &OsStr) -> OsString {
 pub struct Stage<'a> {
     store: &'a Store,
     files: BTreeMap<OsString, Staged>,
-    is_over: bool,
+    is_finished: bool,
 }
 
 /// A file with appended bytes.
@@ -145,7 +145,7 @@ impl<'a> Stage<'a> {
         Ok(Stage {
             store,
             files,
-            is_over: false,
+            is_finished: false,
         })
     }
 
@@ -189,7 +189,7 @@ impl<'a> Stage<'a> {
         }
         transaction.remove(note_name(self.store.journal()));
         let committed = self.store.commit_staged(&transaction)?;
-        self.is_over = true;
+        self.is_finished = true;
         self.store.end_stage(self.files.keys())?;
         Ok(committed)
     }
@@ -212,7 +212,7 @@ impl<'a> Stage<'a> {
 
 impl Drop for Stage<'_> {
     fn drop(&mut self) {
-        if self.is_over {
+        if self.is_finished {
             return;
         }
         // Without the cut, nothing may be written behind the left-over bytes.

@@ -17,7 +17,7 @@ use super::directory::several_names;
 use super::fit::misfit;
 use super::journal::JournalContent;
 use super::journal_writer::{JournalWriter, ensure_trusted};
-use super::record::{Action, PresentFiles, Record, is_plain_name};
+use super::record::{Action, JournalRecord, PresentFiles, is_plain_name};
 use super::stage::{self, Stage};
 use super::view::{FileView, Seen};
 use super::{Directory, Error, OpenFile, Storage, Transaction};
@@ -31,7 +31,7 @@ const TRIES: usize = 8;
 
 /// The access that a base is opened with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum StoreAccess {
     /// Reading and writing; one process at a time.
     ReadWrite,
     /// Reading only, by any number of processes, also beside a writer. Nothing
@@ -65,13 +65,13 @@ impl fmt::Debug for FileFilter {
 
 /// Options for opening a base.
 #[derive(Clone, Debug)]
-pub struct Opening<'a> {
+pub struct StoreOptions<'a> {
     /// Name of its journal.
     pub journal: &'a OsStr,
     /// A label that a second writer is shown, such as the mountpoint.
     pub label: &'a str,
     /// Whether it is to be changed.
-    pub access: Access,
+    pub access: StoreAccess,
     /// The files that the base may have. A journal that names any other is
     /// rejected: anyone who can write to the folder could have made it.
     pub file_filter: FileFilter,
@@ -94,7 +94,7 @@ pub struct Store {
     directory: Arc<dyn Directory>,
     journal: OsString,
     file_filter: FileFilter,
-    access: Access,
+    access: StoreAccess,
     files: RwLock<BTreeMap<OsString, Arc<FileView>>>,
     writer: Mutex<JournalWriter>,
     /// Held by the thread that syncs.
@@ -118,8 +118,8 @@ impl Store {
     /// [`Error::InUse`] if another process has it open for writing;
     /// [`Error::DoesNotFit`], [`Error::Unreadable`] or [`Error::Untrusted`] if
     /// its journal cannot be used (it is not touched); [`Error::Io`].
-    pub fn open(directory: Arc<dyn Directory>, opening: &Opening<'_>) -> Result<Store, Error> {
-        if opening.access != Access::ReadWrite {
+    pub fn open(directory: Arc<dyn Directory>, opening: &StoreOptions<'_>) -> Result<Store, Error> {
+        if opening.access != StoreAccess::ReadWrite {
             let store = Store::of(directory, JournalWriter::closed(opening.journal), opening);
             store.load()?;
             return Ok(store);
@@ -139,7 +139,7 @@ impl Store {
 
     /// Becomes the writer of the base and writes the saves that a crash left in
     /// the journal to its files.
-    fn recover(&self, opening: &Opening<'_>) -> Result<(), Error> {
+    fn recover(&self, opening: &StoreOptions<'_>) -> Result<(), Error> {
         let records = {
             let mut writer = self.writer();
             let records = writer.records.clone();
@@ -157,7 +157,11 @@ impl Store {
         self.sync()
     }
 
-    fn of(directory: Arc<dyn Directory>, writer: JournalWriter, opening: &Opening<'_>) -> Store {
+    fn of(
+        directory: Arc<dyn Directory>,
+        writer: JournalWriter,
+        opening: &StoreOptions<'_>,
+    ) -> Store {
         Store {
             directory,
             journal: opening.journal.to_owned(),
@@ -228,7 +232,7 @@ impl Store {
         }
         self.ensure_sole_names(transaction)?;
         let sequence = writer.records.len() as u64 + 1;
-        let Some(record) = Record::encode(transaction, sequence, writer.salt, self)? else {
+        let Some(record) = JournalRecord::encode(transaction, sequence, writer.salt, self)? else {
             return Ok(false);
         };
         let record = Arc::new(record);
@@ -380,7 +384,7 @@ impl Store {
     pub fn changed_outside(&self) -> Result<Vec<OsString>, Error> {
         let mut changed = self.changed_files()?;
         let writer = self.writer();
-        let reads_journal = writer.file().is_err() && self.access != Access::WithoutJournal;
+        let reads_journal = writer.file().is_err() && self.access != StoreAccess::WithoutJournal;
         if reads_journal && self.journal_stamp()? != writer.seen {
             changed.push(self.journal.clone());
         }
@@ -415,15 +419,15 @@ impl Store {
     /// Reads the journal, for read-only access, and lays its records over the
     /// files.
     fn load(&self) -> Result<(), Error> {
-        let opening = Opening {
+        let opening = StoreOptions {
             journal: &self.journal,
             label: "",
-            access: Access::ReadOnly,
+            access: StoreAccess::ReadOnly,
             file_filter: self.file_filter.clone(),
         };
         let mut tries = 0;
         let (seen, records) = loop {
-            if self.access == Access::WithoutJournal {
+            if self.access == StoreAccess::WithoutJournal {
                 break (None, Vec::new());
             }
             tries += 1;
@@ -453,7 +457,7 @@ impl Store {
 
     /// Returns the records of the journal. If there are none, returns the cut
     /// that removes the appends of an interrupted import.
-    fn read_journal(&self, opening: &Opening<'_>) -> Result<Vec<Arc<Record>>, Error> {
+    fn read_journal(&self, opening: &StoreOptions<'_>) -> Result<Vec<Arc<JournalRecord>>, Error> {
         let directory = self.directory.as_ref();
         let file = match directory.open(&self.journal) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -466,7 +470,7 @@ impl Store {
         }
         if records.is_empty() {
             let cut = stage::undoing(directory, opening.journal, &opening.file_filter)?;
-            let cut = Record::encode(&cut, 1, 0, self)?;
+            let cut = JournalRecord::encode(&cut, 1, 0, self)?;
             return Ok(cut.into_iter().map(Arc::new).collect());
         }
         ensure_fit(directory, opening, &records)?;
@@ -480,7 +484,7 @@ impl Store {
 
     /// Shows the changes of transactions. Each appears in all files at once for
     /// readers that check the epoch.
-    fn publish(&self, records: &[Arc<Record>]) -> Result<(), Error> {
+    fn publish(&self, records: &[Arc<JournalRecord>]) -> Result<(), Error> {
         for record in records {
             // All that can fail is done before anything is shown.
             let changed = record.steps.iter();
@@ -524,7 +528,7 @@ impl Store {
     /// Checks, before files of the base are written, that they are the ones the
     /// records were made for. Their stamps are then unknown until
     /// [`settle`](Store::settle).
-    fn claim(&self, records: &[Arc<Record>]) -> Result<(), Error> {
+    fn claim(&self, records: &[Arc<JournalRecord>]) -> Result<(), Error> {
         let mut files: Vec<Arc<FileView>> = Vec::new();
         let mut is_certain = true;
         for (_, before) in records.iter().flat_map(|record| record.changed()) {
@@ -551,7 +555,7 @@ impl Store {
     }
 
     /// Checks that no other program touched the files that the records change.
-    fn ensure_unchanged(&self, records: &[Arc<Record>]) -> Result<(), Error> {
+    fn ensure_unchanged(&self, records: &[Arc<JournalRecord>]) -> Result<(), Error> {
         let directory = self.directory.as_ref();
         let is_untouched = |name: &OsStr| matches!(self.known(name).state().seen, Seen::As(_));
         match misfit(directory, records, &is_untouched)? {
@@ -564,7 +568,11 @@ impl Store {
     }
 
     /// Shows the files of the base themselves, which now contain all changes.
-    fn settle(&self, application: &Application<'_>, records: &[Arc<Record>]) -> Result<(), Error> {
+    fn settle(
+        &self,
+        application: &Application<'_>,
+        records: &[Arc<JournalRecord>],
+    ) -> Result<(), Error> {
         let mut settled = BTreeMap::new();
         for (_, before) in records.iter().flat_map(|record| record.changed()) {
             let name = before.name.as_os_str();
@@ -692,8 +700,8 @@ fn staging() -> Error {
 /// Checks that records belong to the base that is opened.
 fn ensure_fit(
     directory: &dyn Directory,
-    opening: &Opening<'_>,
-    records: &[Arc<Record>],
+    opening: &StoreOptions<'_>,
+    records: &[Arc<JournalRecord>],
 ) -> Result<(), Error> {
     let names = records.iter().flat_map(|record| &record.files);
     let note = stage::note_name(opening.journal);

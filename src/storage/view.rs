@@ -8,7 +8,7 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::buffer::next_file_number;
 use super::pieces::Pieces;
-use super::record::{Action, Record};
+use super::record::{Action, JournalRecord};
 use super::{Directory, OpenFile, ReadBuffer, Stamp, Storage};
 
 /// Number of read attempts without the lock; then a read takes it.
@@ -20,12 +20,12 @@ pub(super) struct FileView {
     pub(super) name: OsString,
     /// Number of this open file, unique in the process.
     number: u64,
-    state: RwLock<State>,
+    state: RwLock<FileState>,
 }
 
 /// The state of a file as programs see it.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct FileState {
     /// Incremented with each change of the fields below.
     version: u64,
     /// The file on the medium; `None` if it does not exist.
@@ -73,7 +73,7 @@ impl FileView {
         FileView {
             name: name.to_owned(),
             number: next_file_number(),
-            state: RwLock::new(State {
+            state: RwLock::new(FileState {
                 version: 0,
                 base: None,
                 seen: Seen::Never,
@@ -87,7 +87,7 @@ impl FileView {
     pub(super) fn over(
         name: &OsStr,
         base: Option<Arc<dyn Storage>>,
-        record: &Record,
+        record: &JournalRecord,
         at: usize,
     ) -> FileView {
         let file = FileView::unseen(name);
@@ -100,11 +100,11 @@ impl FileView {
         file
     }
 
-    pub(super) fn state(&self) -> RwLockReadGuard<'_, State> {
+    pub(super) fn state(&self) -> RwLockReadGuard<'_, FileState> {
         self.state.read()
     }
 
-    pub(super) fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
+    pub(super) fn state_mut(&self) -> RwLockWriteGuard<'_, FileState> {
         self.state.write()
     }
 
@@ -157,9 +157,9 @@ impl ReadPlan {
     }
 }
 
-impl State {
+impl FileState {
     /// Adds the changes of a committed transaction to the file.
-    pub(super) fn lay(&mut self, record: &Record, file: usize) {
+    pub(super) fn lay(&mut self, record: &JournalRecord, file: usize) {
         let Some(before) = record.files.get(file) else {
             return;
         };

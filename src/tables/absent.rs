@@ -8,7 +8,7 @@ use crate::base::Base;
 
 mod asked;
 
-pub use asked::{Progress, Wishes, is_table};
+pub use asked::{Progress, TableOptions, is_table};
 
 /// Said instead of writing or reading tables.
 const WITHOUT: &str = "this cbfs was built without Parquet; build it with --features parquet";
@@ -22,26 +22,26 @@ fn absent() -> io::Error {
 /// # Errors
 ///
 /// `Unsupported`, always.
-pub fn export(_: &dyn Base, _: &Path, _: Wishes, _: &dyn Progress) -> io::Result<()> {
+pub fn export(_: &dyn Base, _: &Path, _: TableOptions, _: &dyn Progress) -> io::Result<()> {
     Err(absent())
 }
 
 /// The games of a table, of which there is none.
 #[derive(Debug)]
-pub struct Texts(io::Empty);
+pub struct TableAsPgn(io::Empty);
 
-impl Texts {
+impl TableAsPgn {
     /// Opens no table.
     ///
     /// # Errors
     ///
     /// `Unsupported`, always.
-    pub fn open(_: &Path, _: &dyn Fn(u64)) -> io::Result<Texts> {
+    pub fn open(_: &Path, _: &dyn Fn(u64)) -> io::Result<TableAsPgn> {
         Err(absent())
     }
 }
 
-impl Read for Texts {
+impl Read for TableAsPgn {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.0.read(bytes)
     }

@@ -14,7 +14,7 @@ const MAGIC: &[u8] = b"PAR1";
 
 /// What is to be written.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wishes {
+pub struct TableOptions {
     /// Leave out tags and commands that only cbfs reads.
     pub is_clean: bool,
     /// Also write the table of positions.

@@ -6,15 +6,15 @@ use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 
 use super::moves::Moves;
-use super::schema::{Column, Kind};
-use super::texts::{Lists, LongTexts, Texts};
+use super::schema::{Column, ColumnKind};
+use super::texts::{Lists, LongTexts, TextColumn};
 
 /// Number of rows that are given to the encoder at a time.
 const BATCH: usize = 4096;
 
 /// The rows of one row group.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct RowGroup {
     columns: Vec<Buffer>,
     /// Where each row belongs among the others.
     places: Vec<u32>,
@@ -25,7 +25,7 @@ pub(super) struct Group {
 /// The values of one column, row after row.
 #[derive(Debug)]
 enum Buffer {
-    Texts(Texts),
+    Texts(TextColumn),
     LongTexts(LongTexts),
     Ints(Optional<i32>),
     Longs(Optional<i64>),
@@ -54,7 +54,7 @@ impl<T: Stored> Default for Optional<T> {
 
 /// A value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Value<'v> {
+pub(super) enum Cell<'v> {
     Null,
     Text(&'v [u8]),
     Int(i32),
@@ -67,29 +67,29 @@ pub(super) enum Value<'v> {
     Tags(&'v [(&'v [u8], &'v [u8])]),
 }
 
-impl From<Option<i32>> for Value<'_> {
+impl From<Option<i32>> for Cell<'_> {
     fn from(value: Option<i32>) -> Self {
-        value.map_or(Value::Null, Value::Int)
+        value.map_or(Cell::Null, Cell::Int)
     }
 }
 
-impl Group {
-    pub(super) fn new(columns: &[Column]) -> Group {
+impl RowGroup {
+    pub(super) fn new(columns: &[Column]) -> RowGroup {
         let buffer = |column: &Column| match column.kind {
-            Kind::Text => Buffer::Texts(Texts::default()),
-            Kind::Name => Buffer::Texts(Texts::looked_for()),
-            Kind::LongText => Buffer::LongTexts(LongTexts::default()),
-            Kind::Int | Kind::Date => Buffer::Ints(Optional::default()),
-            Kind::Long => Buffer::Longs(Optional::default()),
-            Kind::Real => Buffer::Reals(Optional::default()),
-            Kind::Flag => Buffer::Flags(Optional::default()),
-            Kind::Moves => Buffer::Moves(Moves::default()),
-            Kind::Tags => Buffer::Tags {
+            ColumnKind::Text => Buffer::Texts(TextColumn::default()),
+            ColumnKind::Name => Buffer::Texts(TextColumn::looked_for()),
+            ColumnKind::LongText => Buffer::LongTexts(LongTexts::default()),
+            ColumnKind::Int | ColumnKind::Date => Buffer::Ints(Optional::default()),
+            ColumnKind::Long => Buffer::Longs(Optional::default()),
+            ColumnKind::Real => Buffer::Reals(Optional::default()),
+            ColumnKind::Flag => Buffer::Flags(Optional::default()),
+            ColumnKind::Moves => Buffer::Moves(Moves::default()),
+            ColumnKind::Tags => Buffer::Tags {
                 names: Lists::default(),
                 values: Lists::default(),
             },
         };
-        Group {
+        RowGroup {
             columns: columns.iter().map(buffer).collect(),
             places: Vec::new(),
             bytes: 0,
@@ -106,11 +106,11 @@ impl Group {
     }
 
     /// Begins a row, which is written before those of greater places.
-    pub(super) fn begin(&mut self, place: u32) -> Row<'_> {
+    pub(super) fn begin(&mut self, place: u32) -> RowBuffer<'_> {
         // A row group is written long before it has so many rows.
         let number = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
         self.places.push(place);
-        Row {
+        RowBuffer {
             group: self,
             number,
         }
@@ -157,14 +157,14 @@ impl Group {
 
 /// A row that is filled. Values that are not put are NULL, or empty lists.
 #[derive(Debug)]
-pub(super) struct Row<'g> {
-    group: &'g mut Group,
+pub(super) struct RowBuffer<'g> {
+    group: &'g mut RowGroup,
     number: u32,
 }
 
-impl Row<'_> {
+impl RowBuffer<'_> {
     /// Puts a value into a column. One of another type is NULL.
-    pub(super) fn put(&mut self, column: usize, value: Value<'_>) {
+    pub(super) fn put(&mut self, column: usize, value: Cell<'_>) {
         if let Some(column) = self.group.columns.get_mut(column) {
             self.group.bytes += column.push(self.number, value);
         }
@@ -173,19 +173,19 @@ impl Row<'_> {
 
 impl Buffer {
     /// Appends the value of a row; returns how much memory it takes.
-    fn push(&mut self, row: u32, value: Value<'_>) -> usize {
+    fn push(&mut self, row: u32, value: Cell<'_>) -> usize {
         match (self, value) {
-            (Buffer::Texts(all), Value::Text(text)) => return all.put(row, text),
-            (Buffer::LongTexts(all), Value::Text(text)) => return all.put(row, text),
-            (Buffer::Ints(all), Value::Int(value)) => all.push(row, value),
-            (Buffer::Longs(all), Value::Long(value)) => all.push(row, value),
-            (Buffer::Reals(all), Value::Real(value)) => all.push(row, value),
-            (Buffer::Flags(all), Value::Flag(value)) => all.push(row, value),
-            (Buffer::Moves(all), Value::Moves(moves)) => {
+            (Buffer::Texts(all), Cell::Text(text)) => return all.put(row, text),
+            (Buffer::LongTexts(all), Cell::Text(text)) => return all.put(row, text),
+            (Buffer::Ints(all), Cell::Int(value)) => all.push(row, value),
+            (Buffer::Longs(all), Cell::Long(value)) => all.push(row, value),
+            (Buffer::Reals(all), Cell::Real(value)) => all.push(row, value),
+            (Buffer::Flags(all), Cell::Flag(value)) => all.push(row, value),
+            (Buffer::Moves(all), Cell::Moves(moves)) => {
                 all.push(moves);
                 return size_of_val(moves);
             }
-            (Buffer::Tags { names, values }, Value::Tags(tags)) => {
+            (Buffer::Tags { names, values }, Cell::Tags(tags)) => {
                 return names.push(tags.iter().map(|(name, _)| *name))
                     + values.push(tags.iter().map(|(_, value)| *value));
             }

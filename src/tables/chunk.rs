@@ -1,7 +1,8 @@
 //! A column of a row group that is written into memory, page by page.
 //!
-//! The writer of the crate looks each value up that it is given, and compares it
-//! for statistics. Here values are numbers of a dictionary that is known already.
+//! The writer of the `parquet` crate looks up each value in its dictionary, and
+//! compares it for the statistics. Here the values are numbers of a known dictionary
+//! already.
 
 use std::io::Write;
 
@@ -184,7 +185,7 @@ impl Chunk {
 
 /// The values of a page: levels, and numbers of words in a dictionary.
 #[derive(Debug, Default)]
-pub(super) struct Numbers {
+pub(super) struct PageValues {
     /// In the dictionary, from 0.
     pub(super) all: Vec<u32>,
     /// 0 for the first value of a list, 1 for others. Columns without lists have
@@ -195,12 +196,12 @@ pub(super) struct Numbers {
     pub(super) rows: u32,
 }
 
-impl Numbers {
+impl PageValues {
     /// Lists, of which there are none yet.
-    pub(super) fn lists() -> Numbers {
-        Numbers {
+    pub(super) fn lists() -> PageValues {
+        PageValues {
             repetitions: Some(Runs::default()),
-            ..Numbers::default()
+            ..PageValues::default()
         }
     }
 

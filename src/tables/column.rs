@@ -9,19 +9,19 @@ use ::parquet::errors::Result;
 use ::parquet::file::reader::RowGroupReader;
 use ::parquet::schema::types::ColumnDescPtr;
 
-use super::guard::{PageMemory, Pages, Round};
+use super::guard::{BatchMemory, ColumnPages, PageMemory};
 use crate::calendar::date_of;
 use crate::game::Date;
 
 /// The texts of some rows of a column.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
+pub(super) struct ColumnTexts {
     values: Vec<ByteArray>,
     /// Index of the first value of each row, and the number of values.
     starts: Vec<usize>,
 }
 
-impl Texts {
+impl ColumnTexts {
     /// The values of a row: at most one, but for lists and maps.
     pub(super) fn of_row(&self, row: usize) -> &[ByteArray] {
         let start = self.starts.get(row).copied().unwrap_or(0);
@@ -41,9 +41,9 @@ impl Texts {
 }
 
 /// Reads a column of a row group.
-pub(super) struct Reader {
-    kind: Reading,
-    round: Round,
+pub(super) struct TableColumn {
+    kind: ColumnValues,
+    round: BatchMemory,
     held: PageMemory,
     /// Level of a value that is there.
     max_definition: i16,
@@ -51,32 +51,32 @@ pub(super) struct Reader {
     repetitions: Vec<i16>,
 }
 
-enum Reading {
+enum ColumnValues {
     Texts(ColumnReaderImpl<ByteArrayType>),
-    Ints(ColumnReaderImpl<Int32Type>, Format, Vec<i32>),
-    Longs(ColumnReaderImpl<Int64Type>, Format, Vec<i64>),
+    Ints(ColumnReaderImpl<Int32Type>, IntegerMeaning, Vec<i32>),
+    Longs(ColumnReaderImpl<Int64Type>, IntegerMeaning, Vec<i64>),
 }
 
 /// Meaning of the integers of a column.
 #[derive(Clone, Copy, Debug)]
-enum Format {
+enum IntegerMeaning {
     Number,
     Days,
     /// Time since 1970-01-01, in parts of a day.
     PartsOfDay(i64),
 }
 
-impl Reader {
+impl TableColumn {
     /// Reads the column with this index; `None` if its type is not one of a tag,
     /// such as a floating-point number. `held` counts the memory of all columns.
     pub(super) fn open(
         group: &dyn RowGroupReader,
         index: usize,
         held: &PageMemory,
-    ) -> Result<Option<Reader>> {
+    ) -> Result<Option<TableColumn>> {
         let column = group.metadata().schema_descr().column(index);
-        let round = Round::default();
-        let pages = Pages {
+        let round = BatchMemory::default();
+        let pages = ColumnPages {
             unguarded: group.get_column_page_reader(index)?,
             round: round.clone(),
             held: held.clone(),
@@ -87,16 +87,16 @@ impl Reader {
         };
         let max_definition = column.max_def_level();
         let kind = match get_column_reader(column, Box::new(pages)) {
-            ColumnReader::ByteArrayColumnReader(reader) => Reading::Texts(reader),
+            ColumnReader::ByteArrayColumnReader(reader) => ColumnValues::Texts(reader),
             reader @ ColumnReader::Int32ColumnReader(_) => {
-                Reading::Ints(get_typed_column_reader(reader), format, Vec::new())
+                ColumnValues::Ints(get_typed_column_reader(reader), format, Vec::new())
             }
             reader @ ColumnReader::Int64ColumnReader(_) => {
-                Reading::Longs(get_typed_column_reader(reader), format, Vec::new())
+                ColumnValues::Longs(get_typed_column_reader(reader), format, Vec::new())
             }
             _ => return Ok(None),
         };
-        Ok(Some(Reader {
+        Ok(Some(TableColumn {
             kind,
             round,
             held: held.clone(),
@@ -107,22 +107,22 @@ impl Reader {
     }
 
     /// Reads the next rows, at most `rows`; returns their number.
-    pub(super) fn read(&mut self, rows: usize, texts: &mut Texts) -> Result<usize> {
+    pub(super) fn read(&mut self, rows: usize, texts: &mut ColumnTexts) -> Result<usize> {
         texts.clear();
         self.round.begin(&self.held);
         self.definitions.clear();
         self.repetitions.clear();
         let levels = (&mut self.definitions, &mut self.repetitions);
         let rows = match &mut self.kind {
-            Reading::Texts(reader) => read(reader, rows, levels, &mut texts.values)?,
-            Reading::Ints(reader, format, values) => {
+            ColumnValues::Texts(reader) => read(reader, rows, levels, &mut texts.values)?,
+            ColumnValues::Ints(reader, format, values) => {
                 values.clear();
                 let rows = read(reader, rows, levels, values)?;
                 let days = values.iter().map(|&value| format.text(value.into()));
                 texts.values.extend(days);
                 rows
             }
-            Reading::Longs(reader, format, values) => {
+            ColumnValues::Longs(reader, format, values) => {
                 values.clear();
                 let rows = read(reader, rows, levels, values)?;
                 texts
@@ -136,7 +136,7 @@ impl Reader {
     }
 
     /// Finds where the values of each row begin.
-    fn find_rows(&self, texts: &mut Texts) {
+    fn find_rows(&self, texts: &mut ColumnTexts) {
         let count = texts.values.len();
         if self.definitions.is_empty() {
             return texts.starts.extend(0..=count);
@@ -164,32 +164,32 @@ fn read<T: DataType>(
 
 /// Returns the meaning of the numbers of a column; `None` for types that are no
 /// tag.
-fn format_of(column: &ColumnDescPtr) -> Option<Format> {
+fn format_of(column: &ColumnDescPtr) -> Option<IntegerMeaning> {
     if let Some(LogicalType::Timestamp(time)) = column.logical_type_ref() {
         let second = match time.unit {
             TimeUnit::MILLIS => 1_000,
             TimeUnit::MICROS => 1_000_000,
             TimeUnit::NANOS => 1_000_000_000,
         };
-        return Some(Format::PartsOfDay(86_400 * second));
+        return Some(IntegerMeaning::PartsOfDay(86_400 * second));
     }
     let day = 86_400_000;
     Some(match (column.physical_type(), column.converted_type()) {
-        (Type::INT32, ConvertedType::DATE) => Format::Days,
-        (Type::INT64, ConvertedType::TIMESTAMP_MILLIS) => Format::PartsOfDay(day),
-        (Type::INT64, ConvertedType::TIMESTAMP_MICROS) => Format::PartsOfDay(day * 1000),
+        (Type::INT32, ConvertedType::DATE) => IntegerMeaning::Days,
+        (Type::INT64, ConvertedType::TIMESTAMP_MILLIS) => IntegerMeaning::PartsOfDay(day),
+        (Type::INT64, ConvertedType::TIMESTAMP_MICROS) => IntegerMeaning::PartsOfDay(day * 1000),
         (_, ConvertedType::DECIMAL) => return None,
-        (Type::INT32 | Type::INT64 | Type::BYTE_ARRAY, _) => Format::Number,
+        (Type::INT32 | Type::INT64 | Type::BYTE_ARRAY, _) => IntegerMeaning::Number,
         _ => return None,
     })
 }
 
-impl Format {
+impl IntegerMeaning {
     fn text(self, value: i64) -> ByteArray {
         let days = match self {
-            Format::Number => return value.to_string().as_str().into(),
-            Format::Days => value,
-            Format::PartsOfDay(parts) => value.div_euclid(parts),
+            IntegerMeaning::Number => return value.to_string().as_str().into(),
+            IntegerMeaning::Days => value,
+            IntegerMeaning::PartsOfDay(parts) => value.div_euclid(parts),
         };
         let mut text = Vec::new();
         let date = i32::try_from(days).ok().and_then(date_of);

@@ -74,13 +74,13 @@ pub(super) fn check(file: &File) -> io::Result<()> {
 /// Values that were not looked at yet.
 struct Values<'b>(ByteReader<'b>);
 
-type Checked<T> = Result<T, &'static str>;
+type FooterResult<T> = Result<T, &'static str>;
 
 /// Said of a footer that is no sequence of values.
 const DAMAGED: &str = "is damaged";
 
 impl Values<'_> {
-    fn footer(&mut self) -> Checked<()> {
+    fn footer(&mut self) -> FooterResult<()> {
         let mut last = 0;
         while let Some((field, kind)) = self.field(&mut last)? {
             if (field, kind) == (SCHEMA, kind::LIST) {
@@ -93,7 +93,7 @@ impl Values<'_> {
     }
 
     /// The columns, each behind the one that it is in.
-    fn schema(&mut self) -> Checked<()> {
+    fn schema(&mut self) -> FooterResult<()> {
         let (count, kind) = self.list()?;
         if kind != kind::STRUCT {
             return Err(DAMAGED);
@@ -119,7 +119,7 @@ impl Values<'_> {
     }
 
     /// How many columns are in the next one.
-    fn children(&mut self) -> Checked<usize> {
+    fn children(&mut self) -> FooterResult<usize> {
         let (mut last, mut children) = (0, 0);
         while let Some((field, kind)) = self.field(&mut last)? {
             if (field, kind) == (CHILDREN, kind::I32) {
@@ -134,7 +134,7 @@ impl Values<'_> {
 
     /// Number and kind of the next field of a struct; `None` behind the last.
     /// `last` is the number of the field before.
-    fn field(&mut self, last: &mut i16) -> Checked<Option<(i16, u8)>> {
+    fn field(&mut self, last: &mut i16) -> FooterResult<Option<(i16, u8)>> {
         let head = self.byte()?;
         if head == 0 {
             return Ok(None);
@@ -147,7 +147,7 @@ impl Values<'_> {
     }
 
     /// Number and kind of the values of a list.
-    fn list(&mut self) -> Checked<(usize, u8)> {
+    fn list(&mut self) -> FooterResult<(usize, u8)> {
         let head = self.byte()?;
         let count = match head >> 4 {
             15 => self.varint()?,
@@ -157,7 +157,7 @@ impl Values<'_> {
     }
 
     /// A number of values, each of which takes a byte or more.
-    fn fitting(&self, count: u64) -> Checked<usize> {
+    fn fitting(&self, count: u64) -> FooterResult<usize> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         if count > self.0.rest().len() {
             return Err("claims more values than it has bytes");
@@ -166,7 +166,7 @@ impl Values<'_> {
     }
 
     /// Skips the value of a field.
-    fn skip(&mut self, kind: u8, depth: usize) -> Checked<()> {
+    fn skip(&mut self, kind: u8, depth: usize) -> FooterResult<()> {
         match kind {
             kind::TRUE | kind::FALSE => Ok(()),
             kind => self.skip_whole(kind, depth),
@@ -174,7 +174,7 @@ impl Values<'_> {
     }
 
     /// Skips a value, a Boolean in a list among them: only in a list it has a byte.
-    fn skip_whole(&mut self, kind: u8, depth: usize) -> Checked<()> {
+    fn skip_whole(&mut self, kind: u8, depth: usize) -> FooterResult<()> {
         let deeper = || depth.checked_sub(1).ok_or("has values in values, too deep");
         match kind {
             kind::TRUE | kind::FALSE | kind::BYTE => self.skip_bytes(1),
@@ -202,7 +202,7 @@ impl Values<'_> {
         }
     }
 
-    fn skip_map(&mut self, depth: usize) -> Checked<()> {
+    fn skip_map(&mut self, depth: usize) -> FooterResult<()> {
         let count = self.varint()?;
         if count == 0 {
             return Ok(());
@@ -215,15 +215,15 @@ impl Values<'_> {
         Ok(())
     }
 
-    fn varint(&mut self) -> Checked<u64> {
+    fn varint(&mut self) -> FooterResult<u64> {
         varint(|| self.byte())?.ok_or(DAMAGED)
     }
 
-    fn byte(&mut self) -> Checked<u8> {
+    fn byte(&mut self) -> FooterResult<u8> {
         self.0.u8().map_err(|_| DAMAGED)
     }
 
-    fn skip_bytes(&mut self, count: usize) -> Checked<()> {
+    fn skip_bytes(&mut self, count: usize) -> FooterResult<()> {
         self.0.skip(count).map_err(|_| DAMAGED)
     }
 }
@@ -249,7 +249,7 @@ mod tests {
         bytes
     }
 
-    fn checked(bytes: &[u8]) -> Checked<()> {
+    fn checked(bytes: &[u8]) -> FooterResult<()> {
         Values(ByteReader::new(bytes)).footer()
     }
 

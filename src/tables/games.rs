@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use shakmaty::CastlingMode;
 
-use super::buffer::{Group, Value};
-use super::parts::Listed;
-use super::schema::{Column, Kind, Table};
+use super::buffer::{Cell, RowGroup};
+use super::parts::PartGame;
+use super::schema::{Column, ColumnKind, Table};
 use super::uci;
 use crate::calendar::days_of;
 use crate::cbh::Decoded;
@@ -32,7 +32,7 @@ macro_rules! columns {
     ($($field:ident $name:literal $kind:ident $meaning:literal;)*) => {
         /// The columns in order. Names with a capital are those of PGN tags; lichess'
         /// public data set has them under the same names.
-        pub const COLUMNS: &[Column] = &[$(Column::new($name, Kind::$kind, $meaning)),*];
+        pub const COLUMNS: &[Column] = &[$(Column::new($name, ColumnKind::$kind, $meaning)),*];
 
         /// What each column says.
         const FIELDS: &[Field] = &[$(Field::$field),*];
@@ -115,7 +115,7 @@ const MOST_SKIPPED: usize = 8;
 pub(super) struct Rows {
     /// The columns that are no tags.
     derived: Vec<(usize, Field)>,
-    tags: Tags,
+    tags: TagColumns,
     moves: Vec<u16>,
     movetext: Vec<u8>,
     /// The tag `Round` as `round` and `subround` say it.
@@ -128,7 +128,7 @@ impl Rows {
         let fields = FIELDS.iter().copied().enumerate();
         Rows {
             derived: fields.filter(|(_, field)| *field != Field::Tag).collect(),
-            tags: Tags::default(),
+            tags: TagColumns::default(),
             moves: Vec::new(),
             movetext: Vec::new(),
             round: Vec::new(),
@@ -140,11 +140,11 @@ impl Rows {
     /// file, and `place` where the row belongs in it.
     pub(super) fn push(
         &mut self,
-        (place, listed): (u32, Listed),
+        (place, listed): (u32, PartGame),
         year: u16,
         decoded: &Decoded,
         is_clean: bool,
-        group: &mut Group,
+        group: &mut RowGroup,
     ) {
         let Decoded { game, defects, .. } = decoded;
         self.tags.clear();
@@ -155,7 +155,7 @@ impl Rows {
         }
         self.write_moves(game);
         self.write_derived(&game.headers, year);
-        let told = GameFacts {
+        let told = GameRow {
             rows: self,
             listed,
             headers: &game.headers,
@@ -194,7 +194,7 @@ impl Rows {
 
 /// The tags of a game.
 #[derive(Debug, Default)]
-struct Tags {
+struct TagColumns {
     /// Names and columns of the tags of games before, in the order of the tags: most
     /// games have the same tags.
     guesses: Vec<(Vec<u8>, Option<usize>)>,
@@ -210,7 +210,7 @@ struct Tags {
     last: (usize, usize, Option<usize>),
 }
 
-impl Tags {
+impl TagColumns {
     fn clear(&mut self) {
         self.next = 0;
         self.known.clear();
@@ -256,7 +256,7 @@ impl Tags {
     }
 }
 
-impl TagSink for Tags {
+impl TagSink for TagColumns {
     fn begin(&mut self, name: &str) {
         let name = name.as_bytes();
         let column = self.column_of(name);
@@ -295,16 +295,16 @@ impl TagSink for Tags {
 }
 
 /// Data of a game, for its row.
-struct GameFacts<'a> {
+struct GameRow<'a> {
     rows: &'a Rows,
-    listed: Listed,
+    listed: PartGame,
     headers: &'a Headers,
     opening: Option<&'static str>,
 }
 
-impl GameFacts<'_> {
+impl GameRow<'_> {
     /// Appends the row.
-    fn push(&self, place: u32, group: &mut Group) {
+    fn push(&self, place: u32, group: &mut RowGroup) {
         let mut row = group.begin(place);
         let mut others = Vec::new();
         for (at, value) in self.rows.tags.known() {
@@ -325,26 +325,26 @@ impl GameFacts<'_> {
     }
 
     /// The value of a column that is no tag.
-    fn value<'v>(&'v self, field: Field, others: &'v [(&'v [u8], &'v [u8])]) -> Value<'v> {
+    fn value<'v>(&'v self, field: Field, others: &'v [(&'v [u8], &'v [u8])]) -> Cell<'v> {
         let (listed, headers) = (self.listed, self.headers);
         let known = |number: u8| Some(i32::from(number)).filter(|&number| number != 0);
         match field {
-            Field::Number => Value::Long(listed.id.0.into()),
+            Field::Number => Cell::Long(listed.id.0.into()),
             Field::Month => known(headers.date.month).into(),
             Field::Day => known(headers.date.day).into(),
             Field::Round => known(headers.round).into(),
             Field::Subround => known(headers.subround).into(),
-            Field::Plies => Value::Int(self.plies()),
-            Field::Moves => Value::Int(listed.moves.into()),
-            Field::Medals => Value::Int(headers.medals.into()),
-            Field::Deleted => Value::Flag(listed.is_deleted),
+            Field::Plies => Cell::Int(self.plies()),
+            Field::Moves => Cell::Int(listed.moves.into()),
+            Field::Medals => Cell::Int(headers.medals.into()),
+            Field::Deleted => Cell::Flag(listed.is_deleted),
             Field::OpeningName => self
                 .opening
-                .map_or(Value::Null, |name| Value::Text(name.as_bytes())),
-            Field::OtherTags => Value::Tags(others),
-            Field::MovesUci => Value::Moves(&self.rows.moves),
-            Field::Movetext => Value::Text(self.rows.movetext.trim_ascii()),
-            Field::Tag => Value::Null,
+                .map_or(Cell::Null, |name| Cell::Text(name.as_bytes())),
+            Field::OtherTags => Cell::Tags(others),
+            Field::MovesUci => Cell::Moves(&self.rows.moves),
+            Field::Movetext => Cell::Text(self.rows.movetext.trim_ascii()),
+            Field::Tag => Cell::Null,
         }
     }
 
@@ -366,12 +366,12 @@ impl GameFacts<'_> {
 
 /// The value of a tag in the type of its column; `None` if that does not hold
 /// exactly what the tag says.
-fn typed<'v>(column: &Column, value: &'v [u8]) -> Option<Value<'v>> {
+fn typed<'v>(column: &Column, value: &'v [u8]) -> Option<Cell<'v>> {
     match column.kind {
-        Kind::Int => exact_number(is_signed(column.name), value).map(Value::Int),
-        Kind::Date => exact_date(value).map(Value::Int),
-        _ if is_unknown(column, value) => Some(Value::Null),
-        _ => Some(Value::Text(value)),
+        ColumnKind::Int => exact_number(is_signed(column.name), value).map(Cell::Int),
+        ColumnKind::Date => exact_date(value).map(Cell::Int),
+        _ if is_unknown(column, value) => Some(Cell::Null),
+        _ => Some(Cell::Text(value)),
     }
 }
 

@@ -121,10 +121,10 @@ pub(super) struct PageMemory(Arc<Mutex<u64>>);
 
 /// Memory of the pages of a column since rows were begun to be read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Round(Arc<Mutex<Counts>>);
+pub(super) struct BatchMemory(Arc<Mutex<PageCounts>>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct PageCounts {
     /// Bytes of the page that values are taken from.
     last: u64,
     /// Bytes of the pages before.
@@ -133,7 +133,7 @@ struct Counts {
     values: u64,
 }
 
-impl Round {
+impl BatchMemory {
     /// Rows are begun: nothing holds the pages before.
     pub(super) fn begin(&self, held: &PageMemory) {
         let mut counts = self.0.lock();
@@ -160,15 +160,15 @@ impl Round {
 }
 
 /// The pages of a column.
-pub(super) struct Pages {
+pub(super) struct ColumnPages {
     pub(super) unguarded: Box<dyn PageReader>,
-    pub(super) round: Round,
+    pub(super) round: BatchMemory,
     pub(super) held: PageMemory,
     /// Whether a row may have many values.
     pub(super) is_list: bool,
 }
 
-impl Pages {
+impl ColumnPages {
     fn check(&self, page: &Page) -> Result<()> {
         self.round.add(page, &self.held)?;
         let values = if self.is_list {
@@ -185,7 +185,7 @@ impl Pages {
     }
 }
 
-impl PageReader for Pages {
+impl PageReader for ColumnPages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let page = self.unguarded.get_next_page()?;
         page.as_ref().map_or(Ok(()), |page| self.check(page))?;
@@ -205,7 +205,7 @@ impl PageReader for Pages {
     }
 }
 
-impl Iterator for Pages {
+impl Iterator for ColumnPages {
     type Item = Result<Page>;
 
     fn next(&mut self) -> Option<Result<Page>> {

@@ -51,11 +51,11 @@ mod texts;
 mod uci;
 mod writing;
 
-pub use asked::{Progress, Wishes, is_table};
+pub use asked::{Progress, TableOptions, is_table};
 pub use games::COLUMNS as GAME_COLUMNS;
 pub use positions::COLUMNS as POSITION_COLUMNS;
-pub use reading::Texts;
-pub use schema::{Column, Kind, SCHEMA_VERSION};
+pub use reading::TableAsPgn;
+pub use schema::{Column, ColumnKind, SCHEMA_VERSION};
 pub use writing::export;
 
 /// The partition of games without a year.

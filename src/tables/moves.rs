@@ -7,7 +7,7 @@ use ::parquet::errors::Result;
 use ::parquet::file::writer::SerializedRowGroupWriter;
 use ::parquet::schema::types::ColumnDescPtr;
 
-use super::chunk::{Chunk, ColumnStatistics, Numbers, append_length, width};
+use super::chunk::{Chunk, ColumnStatistics, PageValues, append_length, width};
 use super::uci::{self, CODES};
 /// A page has so many moves or few more.
 const PAGE_MOVES: usize = 1 << 15;
@@ -41,7 +41,7 @@ impl Moves {
         let width = width(dictionary.codes.len());
         let mut chunk = Chunk::plain();
         chunk.write_dictionary(dictionary.words(), dictionary.codes.len())?;
-        let mut page = Numbers::lists();
+        let mut page = PageValues::lists();
         for &row in order {
             let codes = self.of(row as usize).iter();
             page.push_list(codes.map(|&code| dictionary.number(code)));

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::NO_YEAR;
-use super::sorter::{Sorted, Sorter};
+use super::sorter::{SortedRecords, Sorter};
 use crate::base::Base;
 use crate::cbh::{GameId, Summary};
 
@@ -18,25 +18,25 @@ const FILES: usize = 8;
 
 /// Games of one year that are in the same file.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct YearPart {
     /// Their year; 0 if it is not known.
     pub(super) year: u16,
     /// Number of the part among those of its year, from 0.
     pub(super) number: u32,
     /// The games, in the order of the rows.
-    pub(super) games: Vec<Listed>,
+    pub(super) games: Vec<PartGame>,
 }
 
 /// A game, with what only its record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(super) struct PartGame {
     pub(super) id: GameId,
     pub(super) is_deleted: bool,
     /// Number of moves, as `headers.tsv` has it.
     pub(super) moves: u16,
 }
 
-impl Part {
+impl YearPart {
     /// Path of the part's file in the folder of a table.
     pub(super) fn path(&self, table: &Path) -> PathBuf {
         let year = match self.year {
@@ -50,22 +50,22 @@ impl Part {
 
 /// All parts, in order.
 #[derive(Debug)]
-pub(super) struct Parts {
-    games: std::iter::Peekable<Sorted<2>>,
+pub(super) struct YearParts {
+    games: std::iter::Peekable<SortedRecords<2>>,
     /// Number of games in a file.
     most: usize,
     /// Year of the last part, and its number.
     last: Option<(u16, u32)>,
 }
 
-impl Parts {
+impl YearParts {
     /// Sorts the games of a base that `is_wanted`. What does not fit in memory
     /// goes to a file in `folder`.
     pub(super) fn of(
         base: &dyn Base,
         folder: &Path,
         is_wanted: &dyn Fn(&Summary) -> bool,
-    ) -> io::Result<Parts> {
+    ) -> io::Result<YearParts> {
         let mut sorter = Sorter::new(folder);
         let (mut count, mut pushed) = (0_usize, Ok(()));
         let ids = 1..base.last_id().saturating_add(1);
@@ -77,7 +77,7 @@ impl Parts {
         });
         read.map_err(io::Error::other)?;
         pushed?;
-        Ok(Parts {
+        Ok(YearParts {
             games: sorter.sorted()?.peekable(),
             most: games_of_a_file(count),
             last: None,
@@ -90,7 +90,7 @@ impl Parts {
     }
 
     /// The next part; `None` after the last.
-    pub(super) fn next(&mut self) -> io::Result<Option<Part>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<YearPart>> {
         let mut games = Vec::new();
         let mut year = None;
         while games.len() < self.most {
@@ -110,7 +110,7 @@ impl Parts {
             _ => 0,
         };
         self.last = year.map(|year| (year, number));
-        Ok(year.map(|year| Part {
+        Ok(year.map(|year| YearPart {
             year,
             number,
             games,
@@ -131,10 +131,10 @@ fn record(summary: &Summary) -> [u64; 2] {
     [key, rest]
 }
 
-fn listed(key: u64, rest: u64) -> Listed {
+fn listed(key: u64, rest: u64) -> PartGame {
     let [.., a, b, c, d] = key.to_be_bytes();
     let [.., is_deleted, high, low] = rest.to_be_bytes();
-    Listed {
+    PartGame {
         id: GameId(u32::from_be_bytes([a, b, c, d])),
         is_deleted: is_deleted != 0,
         moves: u16::from_be_bytes([high, low]),

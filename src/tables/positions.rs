@@ -3,9 +3,9 @@
 
 use shakmaty::CastlingMode;
 
-use super::buffer::{Group, Value};
+use super::buffer::{Cell, RowGroup};
 use super::remark::Remark;
-use super::schema::{Column, Kind, Table};
+use super::schema::{Column, ColumnKind, Table};
 use super::uci;
 use crate::book::export::polyglot_key;
 use crate::cbh::GameId;
@@ -22,46 +22,54 @@ pub(super) const TABLE: Table = Table {
 pub const COLUMNS: &[Column] = &[
     Column::new(
         "game",
-        Kind::Long,
+        ColumnKind::Long,
         "number of the game, as in the table of games",
     ),
     Column::new(
         "ply",
-        Kind::Int,
+        ColumnKind::Int,
         "number of moves before the position; 0 is the start",
     ),
     Column::new(
         "uci",
-        Kind::Text,
+        ColumnKind::Text,
         "move that led to the position, such as e2e4",
     ),
-    Column::new("san", Kind::Text, "the same move, such as Nxe5+"),
+    Column::new("san", ColumnKind::Text, "the same move, such as Nxe5+"),
     Column::new(
         "hash",
-        Kind::Long,
+        ColumnKind::Long,
         "Polyglot key of the position, as a signed number",
     ),
     Column::new(
         "evaluation",
-        Kind::Int,
+        ColumnKind::Int,
         "centipawns from White's point of view",
     ),
-    Column::new("mate", Kind::Int, "moves to mate; negative if Black mates"),
-    Column::new("clock", Kind::Real, "seconds left to the player who moved"),
+    Column::new(
+        "mate",
+        ColumnKind::Int,
+        "moves to mate; negative if Black mates",
+    ),
+    Column::new(
+        "clock",
+        ColumnKind::Real,
+        "seconds left to the player who moved",
+    ),
     Column::new(
         "elapsed",
-        Kind::Real,
+        ColumnKind::Real,
         "seconds that the player took for the move",
     ),
     Column::new(
         "remark",
-        Kind::LongText,
+        ColumnKind::LongText,
         "texts about the move, without commands",
     ),
 ];
 
 /// Appends the positions of a game to a row group.
-pub(super) fn push(place: u32, id: GameId, game: &Game, group: &mut Group) {
+pub(super) fn push(place: u32, id: GameId, game: &Game, group: &mut RowGroup) {
     let mode = CastlingMode::from_chess960(game.start.is_chess960);
     let remarks = game.annotations.by_ply(game.tree.len());
     let mut position = game.start.position.clone();
@@ -83,16 +91,16 @@ pub(super) fn push(place: u32, id: GameId, game: &Game, group: &mut Group) {
         let key = polyglot_key(&position).cast_signed();
         let mut row = group.begin(place);
         let values = [
-            Value::Long(id.0.into()),
-            Value::Int(ply),
-            played.map_or(Value::Null, |_| Value::Text(&word)),
+            Cell::Long(id.0.into()),
+            Cell::Int(ply),
+            played.map_or(Cell::Null, |_| Cell::Text(&word)),
             san.as_ref()
-                .map_or(Value::Null, |san| Value::Text(san.as_bytes())),
-            Value::Long(key),
+                .map_or(Cell::Null, |san| Cell::Text(san.as_bytes())),
+            Cell::Long(key),
             remark.evaluation.into(),
             remark.mate.into(),
-            remark.clock.map_or(Value::Null, Value::Real),
-            remark.elapsed.map_or(Value::Null, Value::Real),
+            remark.clock.map_or(Cell::Null, Cell::Real),
+            remark.elapsed.map_or(Cell::Null, Cell::Real),
             remark.text(),
         ];
         for (column, value) in values.into_iter().enumerate() {

@@ -15,11 +15,11 @@ use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use ::parquet::schema::types::SchemaDescriptor;
 
 use super::asked::{EXTENSION, is_parquet};
-use super::column::{self, Reader};
+use super::column::{self, TableColumn};
 use super::footer;
 use super::games::{COLUMNS, TABLE, is_signed};
 use super::guard::{GuardedFile, PageMemory, without_panic};
-use super::sorter::{Sorted, Sorter};
+use super::sorter::{SortedRecords, Sorter};
 use crate::game::Date;
 use crate::storage::Spool;
 
@@ -40,17 +40,17 @@ const LENGTH_BYTES: usize = size_of::<u64>();
 
 /// The games of a table as one PGN text, in order.
 #[derive(Debug)]
-pub struct Texts {
+pub struct TableAsPgn {
     /// Lengths and texts.
     spool: Spool,
     /// Numbers of games, and offsets in the spool.
-    order: Sorted<2>,
+    order: SortedRecords<2>,
     text: Vec<u8>,
     /// Number of bytes of the text that were read.
     read: usize,
 }
 
-impl Texts {
+impl TableAsPgn {
     /// Reads all games of a file, or of all Parquet files in a folder. If it has
     /// a folder `games`, only that. `progress` is told each number of games.
     ///
@@ -59,7 +59,7 @@ impl Texts {
     /// [`ErrorKind::NotFound`] if there is no Parquet file;
     /// [`ErrorKind::InvalidData`] for a file that is damaged, or has neither a
     /// column `movetext` nor `moves_uci`; those of the file system.
-    pub fn open(path: &Path, progress: &dyn Fn(u64)) -> io::Result<Texts> {
+    pub fn open(path: &Path, progress: &dyn Fn(u64)) -> io::Result<TableAsPgn> {
         let files = files_of(path)?;
         if files.is_empty() {
             let what = format!("there is no .{EXTENSION} file in this folder");
@@ -98,7 +98,7 @@ impl Texts {
     }
 }
 
-impl Read for Texts {
+impl Read for TableAsPgn {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         if self.read == self.text.len() && !self.next()? {
             return Ok(0);
@@ -161,8 +161,8 @@ impl Taken {
         })
     }
 
-    fn finish(self) -> io::Result<Texts> {
-        Ok(Texts {
+    fn finish(self) -> io::Result<TableAsPgn> {
+        Ok(TableAsPgn {
             spool: Spool::end(self.out)?,
             order: self.order.sorted()?,
             text: Vec::new(),
@@ -208,8 +208,8 @@ impl Taken {
         let mut readers = Vec::new();
         let held = PageMemory::default();
         for (role, leaf) in &columns.leaves {
-            if let Some(reader) = Reader::open(group, *leaf, &held).map_err(damaged)? {
-                readers.push((role, reader, column::Texts::default()));
+            if let Some(reader) = TableColumn::open(group, *leaf, &held).map_err(damaged)? {
+                readers.push((role, reader, column::ColumnTexts::default()));
             }
         }
         let rows = usize::try_from(group.metadata().num_rows()).map_err(damaged)?;
@@ -225,7 +225,7 @@ impl Taken {
                 }
             }
             for row in 0..count {
-                let values = Row {
+                let values = TableRow {
                     columns: &readers,
                     index: row,
                     year,
@@ -363,19 +363,19 @@ fn is_tag_name(name: &str) -> bool {
 }
 
 /// A row of the rows that were read.
-struct Row<'r> {
-    columns: &'r [(&'r Role, Reader, column::Texts)],
+struct TableRow<'r> {
+    columns: &'r [(&'r Role, TableColumn, column::ColumnTexts)],
     index: usize,
     year: Option<&'r str>,
 }
 
-impl<'r> Row<'r> {
+impl<'r> TableRow<'r> {
     fn number(&self) -> Option<u64> {
         number_in(self.other("number"))
     }
 
     /// The texts of a column.
-    fn texts(&self, wanted: &Role) -> Option<&'r column::Texts> {
+    fn texts(&self, wanted: &Role) -> Option<&'r column::ColumnTexts> {
         let mut columns = self.columns.iter();
         let (_, _, texts) = columns.find(|(role, _, _)| *role == wanted)?;
         Some(texts)

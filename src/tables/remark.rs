@@ -1,6 +1,6 @@
 //! What remarks say of one position: evaluation, clocks, words.
 
-use super::buffer::Value;
+use super::buffer::Cell;
 use crate::game::{Annotation, Game, PlyId, TimeSpent};
 
 /// What the remarks on a ply say.
@@ -40,10 +40,10 @@ impl Remark {
     }
 
     /// The words, if there are any.
-    pub(super) fn text(&self) -> Value<'_> {
+    pub(super) fn text(&self) -> Cell<'_> {
         match self.words.as_str() {
-            "" => Value::Null,
-            words => Value::Text(words.as_bytes()),
+            "" => Cell::Null,
+            words => Cell::Text(words.as_bytes()),
         }
     }
 

@@ -22,13 +22,13 @@ pub struct Column {
     /// Its name.
     pub name: &'static str,
     /// Its type.
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// What it says, in a few words.
     pub meaning: &'static str,
 }
 
 impl Column {
-    pub(super) const fn new(name: &'static str, kind: Kind, meaning: &'static str) -> Column {
+    pub(super) const fn new(name: &'static str, kind: ColumnKind, meaning: &'static str) -> Column {
         Column {
             name,
             kind,
@@ -37,10 +37,10 @@ impl Column {
     }
 }
 
-/// The type of a column. All but [`Kind::Moves`] and [`Kind::Tags`] may be
+/// The type of a column. All but [`ColumnKind::Moves`] and [`ColumnKind::Tags`] may be
 /// NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// UTF-8 text.
     Text,
     /// Text that differs in nearly every row, such as the moves.
@@ -63,38 +63,38 @@ pub enum Kind {
     Tags,
 }
 
-impl Kind {
+impl ColumnKind {
     /// The type's name in SQL.
     pub fn sql(self) -> &'static str {
         match self {
-            Kind::Text | Kind::LongText | Kind::Name => "VARCHAR",
-            Kind::Int => "INTEGER",
-            Kind::Long => "BIGINT",
-            Kind::Real => "DOUBLE",
-            Kind::Flag => "BOOLEAN",
-            Kind::Date => "DATE",
-            Kind::Moves => "VARCHAR[]",
-            Kind::Tags => "MAP(VARCHAR, VARCHAR)",
+            ColumnKind::Text | ColumnKind::LongText | ColumnKind::Name => "VARCHAR",
+            ColumnKind::Int => "INTEGER",
+            ColumnKind::Long => "BIGINT",
+            ColumnKind::Real => "DOUBLE",
+            ColumnKind::Flag => "BOOLEAN",
+            ColumnKind::Date => "DATE",
+            ColumnKind::Moves => "VARCHAR[]",
+            ColumnKind::Tags => "MAP(VARCHAR, VARCHAR)",
         }
     }
 
     /// The type of a column `name` in a message of Parquet.
     fn declare(self, name: &str, message: &mut String) {
         let _ = match self {
-            Kind::Text | Kind::LongText | Kind::Name => {
+            ColumnKind::Text | ColumnKind::LongText | ColumnKind::Name => {
                 writeln!(message, "optional binary {name} (STRING);")
             }
-            Kind::Int => writeln!(message, "optional int32 {name};"),
-            Kind::Long => writeln!(message, "optional int64 {name};"),
-            Kind::Real => writeln!(message, "optional double {name};"),
-            Kind::Flag => writeln!(message, "optional boolean {name};"),
-            Kind::Date => writeln!(message, "optional int32 {name} (DATE);"),
-            Kind::Moves => writeln!(
+            ColumnKind::Int => writeln!(message, "optional int32 {name};"),
+            ColumnKind::Long => writeln!(message, "optional int64 {name};"),
+            ColumnKind::Real => writeln!(message, "optional double {name};"),
+            ColumnKind::Flag => writeln!(message, "optional boolean {name};"),
+            ColumnKind::Date => writeln!(message, "optional int32 {name} (DATE);"),
+            ColumnKind::Moves => writeln!(
                 message,
                 "required group {name} (LIST) {{ repeated group list {{ \
                  required binary element (STRING); }} }}"
             ),
-            Kind::Tags => writeln!(
+            ColumnKind::Tags => writeln!(
                 message,
                 "required group {name} (MAP) {{ repeated group key_value {{ \
                  required binary key (STRING); required binary value (STRING); }} }}"
@@ -104,7 +104,7 @@ impl Kind {
 
     /// Number of columns that Parquet stores it in.
     fn leaves(self) -> i32 {
-        if self == Kind::Tags { 2 } else { 1 }
+        if self == ColumnKind::Tags { 2 } else { 1 }
     }
 }
 
@@ -144,7 +144,7 @@ impl Table {
             let path = ColumnPath::from(column.name);
             properties = match column.kind {
                 // Rows are sorted by number within an opening: differences are small.
-                Kind::Long => properties
+                ColumnKind::Long => properties
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
                 _ => properties,

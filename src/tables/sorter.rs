@@ -72,66 +72,66 @@ impl<const N: usize> Sorter<N> {
     }
 
     /// Returns the records in order.
-    pub(super) fn sorted(mut self) -> io::Result<Sorted<N>> {
+    pub(super) fn sorted(mut self) -> io::Result<SortedRecords<N>> {
         if self.spilled.is_none() {
             self.run.sort_unstable();
-            return Ok(Sorted::Memory(self.run.into_iter()));
+            return Ok(SortedRecords::Memory(self.run.into_iter()));
         }
         self.spill()?;
         drop(std::mem::take(&mut self.run));
         let Some(Spilled { out, ends }) = self.spilled else {
-            return Ok(Sorted::Memory(Vec::new().into_iter()));
+            return Ok(SortedRecords::Memory(Vec::new().into_iter()));
         };
         let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Merge::new(file, &ends).map(Sorted::File)
+        RunMerge::new(file, &ends).map(SortedRecords::File)
     }
 }
 
 /// Sorted records.
 #[derive(Debug)]
-pub(super) enum Sorted<const N: usize> {
+pub(super) enum SortedRecords<const N: usize> {
     Memory(std::vec::IntoIter<[u64; N]>),
-    File(Merge<N>),
+    File(RunMerge<N>),
 }
 
-impl<const N: usize> Iterator for Sorted<N> {
+impl<const N: usize> Iterator for SortedRecords<N> {
     type Item = io::Result<[u64; N]>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
-            Sorted::Memory(records) => records.next().map(Ok),
-            Sorted::File(merge) => merge.next().transpose(),
+            SortedRecords::Memory(records) => records.next().map(Ok),
+            SortedRecords::File(merge) => merge.next().transpose(),
         }
     }
 }
 
 /// Merges sorted runs.
 #[derive(Debug)]
-pub(super) struct Merge<const N: usize> {
+pub(super) struct RunMerge<const N: usize> {
     file: File,
-    runs: Vec<Run<N>>,
+    runs: Vec<SortedRun<N>>,
     /// The first record of each run, with the number of the run.
     heads: BinaryHeap<Reverse<([u64; N], usize)>>,
 }
 
 /// A run, of which some records were read.
 #[derive(Debug)]
-struct Run<const N: usize> {
+struct SortedRun<const N: usize> {
     /// The records in the file that were not read.
     next: u64,
     end: u64,
     block: std::vec::IntoIter<[u64; N]>,
 }
 
-impl<const N: usize> Merge<N> {
-    fn new(file: File, ends: &[u64]) -> io::Result<Merge<N>> {
+impl<const N: usize> RunMerge<N> {
+    fn new(file: File, ends: &[u64]) -> io::Result<RunMerge<N>> {
         let starts = std::iter::once(&0).chain(ends);
-        let run = |(&next, &end)| Run {
+        let run = |(&next, &end)| SortedRun {
             next,
             end,
             block: Vec::new().into_iter(),
         };
-        let mut merge = Merge {
+        let mut merge = RunMerge {
             file,
             runs: starts.zip(ends).map(run).collect(),
             heads: BinaryHeap::new(),
@@ -164,7 +164,7 @@ impl<const N: usize> Merge<N> {
     }
 }
 
-impl<const N: usize> Run<N> {
+impl<const N: usize> SortedRun<N> {
     /// Reads the next block; returns its first record.
     fn read(&mut self, file: &File) -> io::Result<Option<[u64; N]>> {
         let left = usize::try_from(self.end - self.next).unwrap_or(BLOCK);

@@ -16,7 +16,7 @@ use ::parquet::file::writer::SerializedRowGroupWriter;
 use ::parquet::schema::types::ColumnDescPtr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::chunk::{Chunk, ColumnStatistics, Numbers, Runs, append_length, width};
+use super::chunk::{Chunk, ColumnStatistics, PageValues, Runs, append_length, width};
 use crate::game::cut;
 
 /// A page has so many rows.
@@ -143,15 +143,15 @@ fn first_slot(hash: u64, last: usize) -> usize {
 }
 
 /// Texts in their order.
-struct Sorted<'w> {
+struct SortedTexts<'w> {
     words: &'w Words,
     order: Vec<u32>,
     /// Of each text, by its number: where it is in the order.
     places: Vec<u32>,
 }
 
-impl Sorted<'_> {
-    fn of(words: &Words) -> Sorted<'_> {
+impl SortedTexts<'_> {
+    fn of(words: &Words) -> SortedTexts<'_> {
         let mut order: Vec<u32> = (1..).zip(&words.ends).map(|(number, _)| number).collect();
         order.sort_unstable_by(|&a, &b| words.text(a).cmp(words.text(b)));
         let mut places = vec![0; order.len() + 1];
@@ -160,7 +160,7 @@ impl Sorted<'_> {
                 *place = at;
             }
         }
-        Sorted {
+        SortedTexts {
             words,
             order,
             places,
@@ -237,7 +237,7 @@ fn at_most(text: &[u8]) -> Option<Vec<u8>> {
 
 /// A column of texts.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
+pub(super) struct TextColumn {
     words: Words,
     /// Of each row, from 1; 0 for NULL. Rows at the end may be missing: they are
     /// NULL.
@@ -245,12 +245,12 @@ pub(super) struct Texts {
     has_bloom_filter: bool,
 }
 
-impl Texts {
+impl TextColumn {
     /// A column for which a Bloom filter is written.
-    pub(super) fn looked_for() -> Texts {
-        Texts {
+    pub(super) fn looked_for() -> TextColumn {
+        TextColumn {
             has_bloom_filter: true,
-            ..Texts::default()
+            ..TextColumn::default()
         }
     }
 
@@ -269,11 +269,11 @@ impl Texts {
         column: ColumnDescPtr,
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Result<()> {
-        let sorted = Sorted::of(&self.words);
+        let sorted = SortedTexts::of(&self.words);
         let width = width(sorted.order.len());
         let mut chunk = Chunk::packed()?;
         sorted.write_to(&mut chunk)?;
-        let (mut page, mut bounds, mut none) = (Numbers::default(), Vec::new(), 0);
+        let (mut page, mut bounds, mut none) = (PageValues::default(), Vec::new(), 0);
         for rows in order.chunks(PAGE_ROWS) {
             for &row in rows {
                 let number = self.numbers.get(row as usize).copied().unwrap_or(0);
@@ -309,7 +309,7 @@ fn nothing_but(none: u64) -> Statistics {
 /// Says of each page where its least and its greatest text are in the order, and
 /// how many rows have none.
 fn index(
-    sorted: &Sorted<'_>,
+    sorted: &SortedTexts<'_>,
     pages: &[(Option<(u32, u32)>, u32)],
 ) -> Result<Option<ColumnIndexMetaData>> {
     let mut index = ColumnIndexBuilder::new(Type::BYTE_ARRAY);
@@ -368,11 +368,11 @@ impl Lists {
         column: ColumnDescPtr,
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Result<()> {
-        let sorted = Sorted::of(&self.words);
+        let sorted = SortedTexts::of(&self.words);
         let width = width(sorted.order.len());
         let mut chunk = Chunk::packed()?;
         sorted.write_to(&mut chunk)?;
-        let (mut page, mut none) = (Numbers::lists(), 0);
+        let (mut page, mut none) = (PageValues::lists(), 0);
         for &row in order {
             let numbers = self.of(row as usize);
             none += u64::from(numbers.is_empty());

@@ -11,10 +11,10 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::writer::SerializedFileWriter;
 use parking_lot::Mutex;
 
-use super::asked::{Progress, Wishes};
-use super::buffer::Group;
+use super::asked::{Progress, TableOptions};
+use super::buffer::RowGroup;
 use super::games::{self, Rows};
-use super::parts::{Listed, Part, Parts};
+use super::parts::{PartGame, YearPart, YearParts};
 use super::positions;
 use super::schema::Table;
 use crate::base::Base;
@@ -54,7 +54,7 @@ const GAMES_TOLD: usize = 1024;
 pub fn export(
     base: &dyn Base,
     folder: &Path,
-    wishes: Wishes,
+    wishes: TableOptions,
     progress: &dyn Progress,
 ) -> io::Result<()> {
     make_folder(folder, |folder| write(base, folder, wishes, progress))
@@ -63,11 +63,11 @@ pub fn export(
 fn write(
     base: &dyn Base,
     folder: &Path,
-    wishes: Wishes,
+    wishes: TableOptions,
     progress: &dyn Progress,
 ) -> io::Result<()> {
     let is_wanted = |summary: &Summary| wishes.with_deleted || !summary.is_deleted;
-    let parts = Mutex::new(Parts::of(base, folder, &is_wanted)?);
+    let parts = Mutex::new(YearParts::of(base, folder, &is_wanted)?);
     let has_failed = AtomicBool::new(false);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let worker = Worker {
@@ -81,7 +81,7 @@ fn write(
     };
     if parts.lock().is_empty() {
         // A table without rows still has its columns.
-        return worker.write(&Part::default(), &mut Scratch::new());
+        return worker.write(&YearPart::default(), &mut Scratch::new());
     }
     thread::scope(|scope| {
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(|| worker.run())).collect();
@@ -96,7 +96,7 @@ fn write(
 }
 
 /// Bytes of text of a row group, if each of these cores fills one of each table.
-fn group_bytes(cores: usize, wishes: Wishes) -> usize {
+fn group_bytes(cores: usize, wishes: TableOptions) -> usize {
     let tables = if wishes.with_positions { 2 } else { 1 };
     let groups = cores.saturating_mul(tables).max(1);
     (ALL_BYTES / groups).max(LEAST_BYTES)
@@ -106,11 +106,11 @@ fn group_bytes(cores: usize, wishes: Wishes) -> usize {
 struct Worker<'a> {
     base: &'a dyn Base,
     folder: &'a Path,
-    wishes: Wishes,
+    wishes: TableOptions,
     /// Bytes of text from which a row group is written, whatever its rows.
     group_bytes: usize,
     progress: &'a dyn Progress,
-    parts: &'a Mutex<Parts>,
+    parts: &'a Mutex<YearParts>,
     has_failed: &'a AtomicBool,
 }
 
@@ -133,7 +133,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn write(&self, part: &Part, scratch: &mut Scratch) -> io::Result<()> {
+    fn write(&self, part: &YearPart, scratch: &mut Scratch) -> io::Result<()> {
         let Scratch {
             rows,
             games,
@@ -147,7 +147,7 @@ impl Worker<'_> {
         };
         let mut all = (0..).zip(part.games.iter().copied());
         loop {
-            let mut batch: Vec<(u32, Listed)> = all.by_ref().take(games.room()).collect();
+            let mut batch: Vec<(u32, PartGame)> = all.by_ref().take(games.room()).collect();
             if batch.is_empty() {
                 break;
             }
@@ -163,8 +163,8 @@ impl Worker<'_> {
     fn begin<'s>(
         &self,
         table: &Table,
-        part: &Part,
-        group: &'s mut Group,
+        part: &YearPart,
+        group: &'s mut RowGroup,
     ) -> io::Result<Output<'s>> {
         let path = part.path(&self.folder.join(table.name));
         if let Some(year) = path.parent() {
@@ -185,7 +185,7 @@ impl Worker<'_> {
 
     fn write_batch(
         &self,
-        batch: &[(u32, Listed)],
+        batch: &[(u32, PartGame)],
         year: u16,
         rows: &mut Rows,
         games: &mut Output<'_>,
@@ -204,7 +204,7 @@ impl Worker<'_> {
 
     fn write_game(
         &self,
-        (place, listed): (u32, Listed),
+        (place, listed): (u32, PartGame),
         year: u16,
         decoded: &mut Decoded,
         rows: &mut Rows,
@@ -242,16 +242,16 @@ impl Worker<'_> {
 /// Buffers of a thread that writes files, used again for each of them.
 struct Scratch {
     rows: Rows,
-    games: Group,
-    positions: Group,
+    games: RowGroup,
+    positions: RowGroup,
 }
 
 impl Scratch {
     fn new() -> Scratch {
         Scratch {
             rows: Rows::new(),
-            games: Group::new(games::TABLE.columns),
-            positions: Group::new(positions::TABLE.columns),
+            games: RowGroup::new(games::TABLE.columns),
+            positions: RowGroup::new(positions::TABLE.columns),
         }
     }
 }
@@ -260,7 +260,7 @@ impl Scratch {
 struct Output<'s> {
     path: PathBuf,
     file: SerializedFileWriter<File>,
-    group: &'s mut Group,
+    group: &'s mut RowGroup,
     /// Bytes of text from which a row group is written.
     group_bytes: usize,
 }
@@ -330,9 +330,9 @@ mod tests {
     #[test]
     fn memory_does_not_grow_with_the_cores() {
         for with_positions in [false, true] {
-            let wishes = Wishes {
+            let wishes = TableOptions {
                 with_positions,
-                ..Wishes::default()
+                ..TableOptions::default()
             };
             let tables = 1 + usize::from(with_positions);
             for cores in [1, 2, 3, 8, 40] {

@@ -8,8 +8,8 @@ use std::time::SystemTime;
 use std::sync::Arc;
 
 use super::{
-    Completeness, DirEntry, Error, Ino, Listing, Node, NodeKind, Options, Size, Statistics, Vfs,
-    Volume,
+    Completeness, DirEntry, Error, Ino, Listing, Node, NodeKind, Options, Size, Vfs, Volume,
+    VolumeSize,
 };
 
 const FILES: Ino = Ino(2);
@@ -113,8 +113,8 @@ impl Volume for Arc<Made> {
         Ok(Completeness::Whole)
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics::default()
+    fn statistics(&self) -> VolumeSize {
+        VolumeSize::default()
     }
 
     fn rendered(&self) -> (Ino, Ino) {

@@ -22,8 +22,8 @@
 //! Everything takes `&self` and is called by many threads at once. No lock is
 //! held while a text is rendered to be read. Nothing in this room starts a thread (the
 //! import of a file does, until it returns) or reads a clock: what is to be
-//! done beside the requests waits in [`Background`] for a thread to be lent,
-//! and who mounts brings a clock ([`Mounting`]).
+//! done in the background waits in [`Background`] for a thread of the caller,
+//! and the caller that mounts it provides a clock ([`Mounting`]).
 
 #[cfg(test)]
 mod concatenation_tests;
@@ -39,13 +39,13 @@ pub use crate::fs::mount::folder::{BaseInFolder, Bases};
 pub use crate::fs::source::Source;
 pub use crate::fs::status::{Messages, Mounting};
 pub use crate::fs::volume::{
-    Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Size, Statistics,
-    Volume,
+    Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, NumberListing, Size,
+    Volume, VolumeSize,
 };
 pub use crate::fs::{Attr, Bytes, Changes, Error, ListingWithAttrs};
 pub use crate::names::{format_game, parse_game};
 pub use crate::views::book::{self, BookOptions, BookSource, BookVolume};
-pub use crate::views::database::{DatabaseSource, DatabaseVolume, Folder, Shown, Writer};
+pub use crate::views::database::{BasesFolder, DatabaseSource, DatabaseVolume, Shown, Writer};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ use nix::sys::statvfs::statvfs;
 use crate::fs::mount::folder::BaseFolder;
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::mount::snapshot::{Shared, Snapshot};
-use crate::fs::mount::whole::{Mount, Mounted, Place, with_mount_number};
+use crate::fs::mount::whole::{InoTarget, Mount, MountRoot, with_mount_number};
 use crate::fs::status as about;
 
 /// How a [`Vfs`] works.
@@ -96,10 +96,10 @@ impl Vfs {
         let shared = Shared::new(options.cache_bytes, &options.messages);
         let base = LiveBase::new(0, None, shared.clone());
         base.show(volume);
-        Vfs::of(Mounted::One(Arc::new(base)), shared, options)
+        Vfs::of(MountRoot::One(Arc::new(base)), shared, options)
     }
 
-    fn of(mounted: Mounted, shared: Shared, options: &Options) -> Vfs {
+    fn of(mounted: MountRoot, shared: Shared, options: &Options) -> Vfs {
         let mount = Arc::new(Mount { mounted, shared });
         let drafts = Drafts::new(Arc::clone(&mount), options.scratch_bytes, &options.state);
         Vfs { mount, drafts }
@@ -140,7 +140,7 @@ impl Vfs {
         if let (_, Some(why)) = base.open() {
             return Err(why);
         }
-        Ok(Vfs::of(Mounted::One(Arc::new(base)), shared, options))
+        Ok(Vfs::of(MountRoot::One(Arc::new(base)), shared, options))
     }
 
     /// Shows the bases that are in `folder`, each as a directory.
@@ -151,7 +151,7 @@ impl Vfs {
     pub fn folder(folder: impl Bases + 'static, options: &Options) -> Result<Vfs, String> {
         let shared = Shared::new(options.cache_bytes, &options.messages);
         let folder = BaseFolder::new(Box::new(folder), shared.clone())?;
-        Ok(Vfs::of(Mounted::Many(Box::new(folder)), shared, options))
+        Ok(Vfs::of(MountRoot::Many(Box::new(folder)), shared, options))
     }
 
     /// Records how the filesystem is mounted, for `.cbfs/status`. Only the
@@ -168,20 +168,20 @@ impl Vfs {
     /// How many files the largest volume may have, used numbers or not.
     pub fn capacity(&self) -> u64 {
         match &self.mount.mounted {
-            Mounted::One(slot) => slot.snapshot().capacity(),
-            Mounted::Many(folder) => folder.guess(),
+            MountRoot::One(live) => live.snapshot().capacity(),
+            MountRoot::Many(folder) => folder.guess(),
         }
     }
 
     /// Whether there is any base, looked into or not.
     pub fn has_bases(&self) -> bool {
-        !self.mount.slots().is_empty()
+        !self.mount.live_bases().is_empty()
     }
 
     /// The snapshots of all that was looked into.
     fn snapshots(&self) -> Vec<Arc<Snapshot>> {
-        let slots = self.mount.slots();
-        slots.iter().filter_map(|slot| slot.opened()).collect()
+        let live_bases = self.mount.live_bases();
+        live_bases.iter().filter_map(|live| live.opened()).collect()
     }
 
     /// Checks whether what is mounted has changed, and shows the new state.
@@ -189,17 +189,17 @@ impl Vfs {
     /// the kernel must invalidate.
     pub fn refresh(&self) -> Changes {
         let mut directories = match &self.mount.mounted {
-            Mounted::One(_) => Vec::new(),
-            Mounted::Many(folder) => folder.refresh(),
+            MountRoot::One(_) => Vec::new(),
+            MountRoot::Many(folder) => folder.refresh(),
         };
         let mut is_changed = !directories.is_empty();
-        for slot in self
+        for live in self
             .mount
-            .slots()
+            .live_bases()
             .iter()
-            .filter(|slot| slot.refresh_if_idle())
+            .filter(|live| live.refresh_if_idle())
         {
-            directories.extend(slot.told_directories());
+            directories.extend(live.reported_directories());
             is_changed = true;
         }
         let names = if self.mount.shared.names.take_invalidation_request() || is_changed {
@@ -258,21 +258,21 @@ impl Vfs {
     /// text of this file. Do that work in a thread that no other request waits
     /// for. Returns `None` if the request is fast.
     pub fn long_work(&self, ino: Ino, name: Option<&[u8]>) -> Option<Ino> {
-        let Place::Volume(slot, inner) = self.mount.place(ino).ok()? else {
+        let InoTarget::Volume(live, inner) = self.mount.place(ino).ok()? else {
             return None;
         };
-        let work = slot.opened()?.volume.long_work(inner, name)?;
-        Some(work.in_slot(slot.number()))
+        let work = live.opened()?.volume.long_work(inner, name)?;
+        Some(work.in_base(live.number()))
     }
 
     /// The directory that `directory` lies in; the root lies in itself.
     fn parent(&self, directory: Ino) -> Result<Ino, Error> {
         let place = self.mount.place(directory)?;
-        if directory.within_slot() == Ino::ROOT {
+        if directory.within_base() == Ino::ROOT {
             return Ok(Ino::ROOT);
         }
         let parent = place.ask(|tree, inner| tree.parent(inner))?;
-        Ok(parent.in_slot(directory.slot()))
+        Ok(parent.in_base(directory.base_number()))
     }
 
     /// Lists `directory` from the first entry whose cookie is greater than
@@ -308,7 +308,7 @@ impl Vfs {
         with_attrs: bool,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
-        let (inner, slot) = (directory.within_slot(), directory.slot());
+        let (inner, base_number) = (directory.within_base(), directory.base_number());
         for (cookie, name) in [(1, "."), (2, "..")] {
             if cookie > after {
                 let ino = if cookie == 1 {
@@ -326,8 +326,8 @@ impl Vfs {
         let notes_names = with_attrs && !about::holds(inner);
         let mut names = notes_names.then(|| self.mount.shared.names.page(directory));
         let overlay = match &place {
-            Place::Volume(slot, _) => Some(self.drafts.overlay(slot, directory)),
-            Place::BaseFolder(..) => None,
+            InoTarget::Volume(live, _) => Some(self.drafts.overlay(live, directory)),
+            InoTarget::BaseFolder(..) => None,
         };
         let is_hidden = |name: &str| overlay.as_ref().is_some_and(|overlay| overlay.hides(name));
         let mut has_room = true;
@@ -337,14 +337,14 @@ impl Vfs {
                     return true;
                 }
                 let mut entry = *entry;
-                entry.node.ino = entry.node.ino.in_slot(slot);
+                entry.node.ino = entry.node.ino.in_base(base_number);
                 if let Some(names) = names.as_mut()
                     && entry.node.kind != NodeKind::Directory
                 {
                     names.add(entry.name.as_bytes());
                 }
-                let told = |attr| self.drafts.with_names(with_mount_number(attr, slot));
-                has_room = listing(&entry, attr.map(|attr| Ok(told(attr?))));
+                let reported = |attr| self.drafts.with_names(with_mount_number(attr, base_number));
+                has_room = listing(&entry, attr.map(|attr| Ok(reported(attr?))));
                 has_room
             })
         });
@@ -354,11 +354,11 @@ impl Vfs {
         }
         listed?;
         if has_room && inner == Ino::ROOT && after < about::COOKIE {
-            let status = self.attr(about::DIRECTORY.in_slot(slot))?;
+            let status = self.attr(about::DIRECTORY.in_base(base_number))?;
             has_room = list_directory(about::NAME, about::COOKIE, &status, listing);
         }
-        if let (true, Place::Volume(slot, _), Some(overlay)) = (has_room, &place, &overlay) {
-            self.drafts.list_drafts(slot, overlay, after, listing);
+        if let (true, InoTarget::Volume(live, _), Some(overlay)) = (has_room, &place, &overlay) {
+            self.drafts.list_drafts(live, overlay, after, listing);
         }
         Ok(())
     }
@@ -381,7 +381,7 @@ impl Vfs {
     /// [`Error::NotFound`], [`Error::Damaged`].
     pub fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         match self.mount.place(ino)? {
-            Place::Volume(slot, inner) if !about::holds(inner) => slot.attribute(inner, name),
+            InoTarget::Volume(live, inner) if !about::holds(inner) => live.attribute(inner, name),
             _ => Ok(None),
         }
     }
@@ -393,8 +393,8 @@ impl Vfs {
     /// [`Error::NotFound`], [`Error::Damaged`].
     pub fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
         match self.mount.place(ino)? {
-            Place::Volume(slot, inner) if !about::holds(inner) => {
-                slot.snapshot().volume.list_attributes(inner, listing)
+            InoTarget::Volume(live, inner) if !about::holds(inner) => {
+                live.snapshot().volume.list_attributes(inner, listing)
             }
             _ => Ok(()),
         }
@@ -407,23 +407,23 @@ impl Vfs {
     /// [`Error::Invalid`] if it is none, [`Error::NotFound`].
     pub fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
         match self.mount.place(link)? {
-            Place::Volume(slot, inner) if !about::holds(inner) => slot.target(inner),
+            InoTarget::Volume(live, inner) if !about::holds(inner) => live.target(inner),
             _ => Err(Error::Invalid),
         }
     }
 
     /// Subtracts lookups of `ino` that the kernel has forgotten.
     pub fn forget(&self, ino: Ino, lookups: u64) {
-        if let Ok(Place::Volume(slot, inner)) = self.mount.place(ino) {
-            slot.forget(inner, lookups);
+        if let Ok(InoTarget::Volume(live, inner)) = self.mount.place(ino) {
+            live.forget(inner, lookups);
         }
     }
 
     /// Returns the total size, for `df`.
-    pub fn statistics(&self) -> Statistics {
+    pub fn statistics(&self) -> VolumeSize {
         match &self.mount.mounted {
-            Mounted::One(slot) => slot.snapshot().volume.statistics(),
-            Mounted::Many(folder) => folder.statistics(),
+            MountRoot::One(live) => live.snapshot().volume.statistics(),
+            MountRoot::Many(folder) => folder.statistics(),
         }
     }
 
@@ -439,11 +439,11 @@ impl Vfs {
             })
         };
         match &self.mount.mounted {
-            Mounted::One(slot) => {
-                let path = slot.source().and_then(Source::path);
+            MountRoot::One(live) => {
+                let path = live.source().and_then(Source::path);
                 path.map_or(0, free_at)
             }
-            Mounted::Many(folder) => free_at(folder.path()),
+            MountRoot::Many(folder) => free_at(folder.path()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Edit, Error, Ino, Refusal, Saved, Source, Vfs};
-use crate::fs::mount::whole::Place;
+use crate::fs::mount::whole::InoTarget;
 
 /// Maximum time until a save is durable.
 const SYNCED_AFTER: Duration = Duration::from_secs(3);
@@ -17,8 +17,8 @@ impl Vfs {
     /// [`Refusal`]: nothing has changed.
     pub fn edit(&self, ino: Ino, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
         match self.mount.place(ino)? {
-            Place::Volume(slot, _) => slot.edit(edit),
-            Place::BaseFolder(..) => Err(Error::NotPermitted.into()),
+            InoTarget::Volume(live, _) => live.edit(edit),
+            InoTarget::BaseFolder(..) => Err(Error::NotPermitted.into()),
         }
     }
 
@@ -28,18 +28,18 @@ impl Vfs {
     ///
     /// The first that any base has; the others are synced all the same.
     pub fn sync(&self) -> Result<(), Error> {
-        let slots = self.mount.slots();
-        let synced = slots.iter().map(|slot| slot.sync());
+        let live_bases = self.mount.live_bases();
+        let synced = live_bases.iter().map(|live| live.sync());
         synced.fold(Ok(()), Result::and)
     }
 
     /// Syncs what was saved some seconds ago. To be called again and again,
     /// with the time it is, by a thread that may wait for a medium.
     pub fn sync_if_due(&self, now: Instant) {
-        for slot in self.mount.slots() {
-            if slot.is_sync_due(now, SYNCED_AFTER) {
+        for live in self.mount.live_bases() {
+            if live.is_sync_due(now, SYNCED_AFTER) {
                 // It is told in the log and in `.cbfs/status`, and tried again.
-                let _ = slot.sync();
+                let _ = live.sync();
             }
         }
     }
@@ -47,11 +47,11 @@ impl Vfs {
     /// Syncs and releases all bases, so that other processes can change them.
     /// Later saves fail.
     pub fn close(&self) {
-        for slot in self.mount.slots() {
-            if let Some(Err(why)) = slot.source().map(Source::close) {
+        for live in self.mount.live_bases() {
+            if let Some(Err(why)) = live.source().map(Source::close) {
                 log::error!(
-                    "{why}; what was saved is in the journal, and shown by each mount; one that \
-                     can write brings it into the base"
+                    "{why}; the saves are in the journal only; every mount shows them, and the next \
+                    writable mount writes them into the base"
                 );
             }
         }

@@ -62,9 +62,11 @@ impl Vfs {
     }
 
     fn prepare_files(&self, numbers: Range<u64>) {
-        let slot = Ino(numbers.start).slot();
+        let base_number = Ino(numbers.start).base_number();
         let mut snapshots = self.snapshots().into_iter();
-        let Some(snapshot) = snapshots.find(|snapshot| snapshot.rendered().0.slot() == slot) else {
+        let Some(snapshot) =
+            snapshots.find(|snapshot| snapshot.rendered().0.base_number() == base_number)
+        else {
             return;
         };
         let mut renderer = snapshot.volume.renderer();
@@ -96,7 +98,7 @@ impl Vfs {
         let comfortable = self.comfortable(snapshot);
         let mut renderer = snapshot.volume.renderer();
         loop {
-            let begin = first.0 + snapshot.line.hastened.fetch_add(SHARE, Relaxed);
+            let begin = first.0 + snapshot.line.first_files_taken.fetch_add(SHARE, Relaxed);
             if begin >= end {
                 return;
             }
@@ -107,7 +109,7 @@ impl Vfs {
                 if self.background().leap(number).is_some() {
                     break;
                 }
-                if snapshot.sizes.get(Ino(number).within_slot()).is_none() {
+                if snapshot.sizes.get(Ino(number).within_base()).is_none() {
                     snapshot.prepare(Ino(number), self.has_room(comfortable), &mut renderer);
                 }
             }
@@ -152,7 +154,7 @@ impl Vfs {
     /// Returns the present snapshot, if only saves lie between it and this one.
     fn latest_of(&self, snapshot: &Snapshot) -> Option<Arc<Snapshot>> {
         let mut snapshots = self.snapshots().into_iter();
-        snapshots.find(|current| current.is_of_line(snapshot))
+        snapshots.find(|current| current.shares_lineage(snapshot))
     }
 
     /// Prepares `numbers`, and caches texts while the cache has fewer than
@@ -172,7 +174,7 @@ impl Vfs {
             };
             let mut renderer = snapshot.volume.renderer();
             let end = (number + STRETCH).min(numbers.end);
-            while number < end && !snapshot.volume.is_over() {
+            while number < end && !snapshot.volume.is_superseded() {
                 if self.background().is_stopping() {
                     return false;
                 }
@@ -182,15 +184,15 @@ impl Vfs {
                     break;
                 }
                 let keeps_text = self.has_room(comfortable);
-                // A length may be wanted by who lists, a text is not yet.
-                if keeps_text && snapshot.sizes.get(Ino(number).within_slot()).is_some() {
+                // A listing needs the lengths now; texts can wait until it is done.
+                if keeps_text && snapshot.sizes.get(Ino(number).within_base()).is_some() {
                     self.background().rest_while_listed();
                 }
                 snapshot.prepare(Ino(number), keeps_text, &mut renderer);
                 // What was saved meanwhile is rendered from the next state.
-                number += u64::from(!snapshot.volume.is_over());
+                number += u64::from(!snapshot.volume.is_superseded());
             }
-            if snapshot.volume.is_over() {
+            if snapshot.volume.is_superseded() {
                 self.background().rest();
             }
         }
@@ -222,7 +224,7 @@ impl Snapshot {
     /// text is wanted and not cached. `number` is the inode number in the
     /// mount.
     fn prepare(&self, number: Ino, wants_text: bool, renderer: &mut Renderer<'_>) {
-        let ino = number.within_slot();
+        let ino = number.within_base();
         let is_wanted = wants_text && !self.has_text(ino);
         if let Some(measure) = self.sizes.get(ino) {
             // Another one rendered it, or an earlier mount.
@@ -258,9 +260,9 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Whether this is what saves made of the one it began with.
+    /// Returns whether saves of this mount made this snapshot, and it is the present one.
     fn is_saved(&self) -> bool {
-        self.is_later() && !self.volume.is_over()
+        self.is_later() && !self.volume.is_superseded()
     }
 
     /// Writes the lengths for the next mount. That it fails, or that the base

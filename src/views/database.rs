@@ -16,7 +16,8 @@
 //!
 //! A directory that holds directories has the link count 1, which means
 //! unknown, because counting would need a look at all games. Exceptions are
-//! `texts/` and, in a base of usual size, the root.
+//! `texts/`, `import/`, positions, queries and, in a base of at most 50,000
+//! records, the root.
 
 mod change;
 mod descriptions;
@@ -33,7 +34,7 @@ mod source;
 
 pub use self::directories::Shown;
 pub use self::pages::write_site;
-pub use self::source::{DatabaseSource, Folder, Writer};
+pub use self::source::{BasesFolder, DatabaseSource, Writer};
 
 use std::fs;
 use std::path::PathBuf;
@@ -42,18 +43,18 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
-use self::directories::{Directory, Games, HeadersFile, Positions, Row, TABLE, row_of};
+use self::directories::{DirectoryRow, Games, HeadersFile, Positions, RootView, TABLE, row_of};
 use self::facts::QUICKLY_COUNTED;
 use self::groups::{group_of, parent_of};
 use self::search_state::{Common, SearchState};
 use crate::base::texts::{self, GuidingTexts, Media};
-use crate::base::{Base, Counts, FilesState, Groups, HeaderNames, HeadersTsv, KeptIndex};
+use crate::base::{Base, FilesState, Groups, HeaderNames, HeadersTsv, KeptIndex, RecordCounts};
 use crate::cbh::{
     Changes, Database, Decoded, Entry, GameId, GuidingText, RecordKind, SaveHistory, Summary,
 };
 use crate::fs::volume::{
-    self, Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Renderer, Size,
-    Statistics, Volume,
+    self, Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, NumberListing,
+    Renderer, Size, Volume, VolumeSize,
 };
 use crate::fs::{Editor, Error, TextCache};
 use crate::pgn;
@@ -77,7 +78,7 @@ pub struct DatabaseVolume {
     shown: Shown,
     /// Memory of decoders, reused by whoever renders next.
     scratch: Mutex<Vec<Decoded>>,
-    counts: OnceLock<Counts>,
+    counts: OnceLock<RecordCounts>,
     guiding: GuidingTexts,
     groups: Groups,
     headers_tsv: HeadersTsv,
@@ -232,8 +233,9 @@ impl DatabaseVolume {
         if self.base.last_id() > QUICKLY_COUNTED && !self.guiding.are_found() {
             return node;
         }
-        let is_directory =
-            |row: &&Row| ![HeadersFile::NUMBER, Positions::TREE.number()].contains(&row.number);
+        let is_directory = |row: &&DirectoryRow| {
+            ![HeadersFile::NUMBER, Positions::TREE.number()].contains(&row.number)
+        };
         let directories = self.top().filter(is_directory).count();
         Node {
             links: 2 + u32::try_from(directories).unwrap_or(0),
@@ -242,7 +244,7 @@ impl DatabaseVolume {
     }
 
     /// What the root lists.
-    fn top(&self) -> impl Iterator<Item = &'static Row> {
+    fn top(&self) -> impl Iterator<Item = &'static DirectoryRow> {
         let all = TABLE.iter().filter(|row| !self.shown.hides(row.name));
         all.filter(|row| row.view.is_there(self))
     }
@@ -260,13 +262,13 @@ impl DatabaseVolume {
     }
 
     /// Returns the implementation of a directory. Do not call it for files.
-    fn directory(&self, directory: Ino) -> Result<&'static dyn Directory, Error> {
+    fn directory(&self, directory: Ino) -> Result<&'static dyn RootView, Error> {
         self.parent_of_row(directory)?;
         Ok(self.row(directory)?.view)
     }
 
     /// The line of the directory that this number belongs to.
-    fn row(&self, ino: Ino) -> Result<&'static Row, Error> {
+    fn row(&self, ino: Ino) -> Result<&'static DirectoryRow, Error> {
         let row = row_of(ino).filter(|row| row.view.is_there(self));
         row.ok_or(Error::NotFound)
     }
@@ -330,7 +332,7 @@ impl DatabaseVolume {
         let record = record.ok_or(Error::NotFound)?;
         match &record.summary {
             Some(summary) => Ok(self.game_node(&record.entry, summary)),
-            // Why not is said by who reads nothing else.
+            // `summary` returns the error that explains why the header is missing.
             None => Ok(self.game_node(&record.entry, &self.base.summary(id)?)),
         }
     }
@@ -370,7 +372,7 @@ impl DatabaseVolume {
 
     /// Returns an error if a save happened since: reads may mix two states.
     fn ensure_present(&self) -> Result<(), Error> {
-        if self.base.is_over() {
+        if self.base.is_superseded() {
             return Err(Error::Stale);
         }
         Ok(())
@@ -439,7 +441,12 @@ impl Volume for DatabaseVolume {
         }
     }
 
-    fn rendered_in(&self, directory: Ino, after: u64, page: &mut Page<'_>) -> Result<(), Error> {
+    fn rendered_in(
+        &self,
+        directory: Ino,
+        after: u64,
+        page: &mut NumberListing<'_>,
+    ) -> Result<(), Error> {
         match group_of(directory) {
             None if directory == Games::NUMBER => self.page_games(after, page),
             None => {
@@ -518,8 +525,8 @@ impl Volume for DatabaseVolume {
         ino.kind() == MEDIA_FILE
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics {
+    fn statistics(&self) -> VolumeSize {
+        VolumeSize {
             bytes: self.base.size_on_disk(),
             files: self.counts().games,
         }
@@ -551,8 +558,8 @@ impl Volume for DatabaseVolume {
         self.examine_whole(note)
     }
 
-    fn is_over(&self) -> bool {
-        self.base.is_over()
+    fn is_superseded(&self) -> bool {
+        self.base.is_superseded()
     }
 
     fn editor(&self) -> Option<&dyn Editor> {

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex};
 
 use cbfs::book::{
-    Book, CanonicalBoard, Error, Facts, Format, Record, RelativeMove, Scanned, Squares, StoredMove,
+    Book, BookFacts, BookFormat, CanonicalBoard, Error, PositionRecord, RelativeMove, Scanned,
+    Squares, StoredMove,
 };
 use cbfs::game::{Defect, PieceMove, Position};
 use shakmaty::fen::Fen;
@@ -35,8 +36,8 @@ pub const ORPHANS: [(&str, &str); 2] = [
 /// A book made of lines of moves.
 #[derive(Debug)]
 pub struct MemoryBook {
-    facts: Facts,
-    records: HashMap<Key, Record>,
+    facts: BookFacts,
+    records: HashMap<Key, PositionRecord>,
     boards: Vec<CanonicalBoard>,
     /// Number of lookups so far.
     pub finds: Arc<AtomicU64>,
@@ -121,8 +122,8 @@ impl MemoryBook {
     /// A book of these lines, each with the FEN of its start.
     pub fn of<'a>(lines: impl IntoIterator<Item = (&'a str, &'a str)>) -> MemoryBook {
         let mut book = MemoryBook {
-            facts: Facts {
-                format: Format::Ctg,
+            facts: BookFacts {
+                format: BookFormat::Ctg,
                 stem: "memory".to_owned(),
                 title: None,
                 members: Vec::new(),
@@ -180,7 +181,7 @@ impl MemoryBook {
 }
 
 impl Book for MemoryBook {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &BookFacts {
         &self.facts
     }
 
@@ -188,7 +189,7 @@ impl Book for MemoryBook {
         Vec::new()
     }
 
-    fn find(&self, board: &CanonicalBoard) -> Result<Option<Record>, Error> {
+    fn find(&self, board: &CanonicalBoard) -> Result<Option<PositionRecord>, Error> {
         self.finds.fetch_add(1, SeqCst);
         Ok(self.records.get(&key(board)).cloned())
     }
@@ -268,7 +269,7 @@ impl GatedBook {
 }
 
 impl Book for GatedBook {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &BookFacts {
         self.book.facts()
     }
 
@@ -276,7 +277,7 @@ impl Book for GatedBook {
         self.book.defects()
     }
 
-    fn find(&self, board: &CanonicalBoard) -> Result<Option<Record>, Error> {
+    fn find(&self, board: &CanonicalBoard) -> Result<Option<PositionRecord>, Error> {
         if key(board) == self.stop {
             self.gate.pass();
         }

@@ -11,7 +11,7 @@ use cbfs::cbh::Options as Reading;
 use cbfs::fuse::{self, Audience, Mounted, Outcome, ReadDirPlus, Stopper};
 use cbfs::vfs::{
     Completeness, DatabaseSource, DirEntry, Error, Ino, Listing, Node, NodeKind, Options, Size,
-    Source, Statistics, Vfs, Volume,
+    Source, Vfs, Volume, VolumeSize,
 };
 
 /// Time within which an expected change must be visible.
@@ -274,8 +274,8 @@ impl Volume for State {
         Ok(Completeness::Whole)
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics::default()
+    fn statistics(&self) -> VolumeSize {
+        VolumeSize::default()
     }
 
     fn rendered(&self) -> (Ino, Ino) {

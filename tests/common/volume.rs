@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, SystemTime};
 
 use cbfs::vfs::{
-    Completeness, DirEntry, Error, Ino, Listing, Node, NodeKind, Size, Statistics, Volume,
+    Completeness, DirEntry, Error, Ino, Listing, Node, NodeKind, Size, Volume, VolumeSize,
     format_game, parse_game,
 };
 
@@ -148,8 +148,8 @@ impl Volume for TestVolume {
         Ok(Completeness::Whole)
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics {
+    fn statistics(&self) -> VolumeSize {
+        VolumeSize {
             bytes: 123_456,
             files: u64::from(LAST) - 1,
         }

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use cbfs::vfs::Input;
 use cbfs::vfs::{Access, Attr, Completeness, Error, Handle, Ino, Options, RenameMode, Vfs};
 use cbfs::vfs::{ChangedTexts, Editor, Refusal, Role, Saved};
-use cbfs::vfs::{DirEntry, Listing, Node, NodeKind, Size, Statistics, Volume};
+use cbfs::vfs::{DirEntry, Listing, Node, NodeKind, Size, Volume, VolumeSize};
 use cbfs::vfs::{format_game, parse_game};
 
 pub(crate) const GAMES: Ino = Ino(2);
@@ -99,7 +99,7 @@ impl Texts {
         if games == self.games {
             return Ok(Saved {
                 volume: None,
-                touched: ChangedTexts::Files(Vec::new()),
+                touched: ChangedTexts::TextsAndListings(Vec::new()),
                 files,
                 notes: Vec::new(),
             });
@@ -112,7 +112,7 @@ impl Texts {
         };
         Ok(Saved {
             volume: Some(Box::new(volume)),
-            touched: ChangedTexts::Files(files.clone()),
+            touched: ChangedTexts::TextsAndListings(files.clone()),
             files,
             notes: Vec::new(),
         })
@@ -227,8 +227,8 @@ impl Volume for Texts {
         }
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics::default()
+    fn statistics(&self) -> VolumeSize {
+        VolumeSize::default()
     }
 
     fn rendered(&self) -> (Ino, Ino) {

@@ -12,7 +12,7 @@ use crate::archive::Archive;
 use crate::cbh::{Error, MOST_INI_BYTES, NewBase, copy_folder};
 use crate::cbh2;
 use crate::storage::{
-    Directory, DiskDirectory, LeftOut, ReadBuffer, TOO_DEEP, Tree, is_same_stem, names_in,
+    Directory, DiskDirectory, FolderTree, LeftOut, ReadBuffer, TOO_DEEP, is_same_stem, names_in,
     split_name,
 };
 
@@ -102,7 +102,7 @@ fn new_name_of(name: &OsStr, stem: &OsStr, headers: &Path) -> Option<OsString> {
 
 /// Copies a file of a folder, with the time of its last change.
 fn copy_file(
-    folder: &dyn Tree,
+    folder: &dyn FolderTree,
     name: &OsStr,
     to: &Path,
     progress: &mut dyn FnMut(u64) -> bool,
@@ -167,7 +167,7 @@ pub(super) fn copy_companions(from: &cbh2::Family, new_base: &NewBase) -> Result
 
 /// As [`copy_folder`], out of an archive, where it lies at `path`.
 fn copy_tree(
-    from: Arc<dyn Tree>,
+    from: Arc<dyn FolderTree>,
     path: &Path,
     to: &Path,
     left_out: &mut LeftOut,

@@ -107,7 +107,7 @@ impl fmt::Display for Loss {
 
 /// How often something was lost, and where first.
 #[derive(Clone, Debug, Default)]
-struct Counted {
+struct CountedLoss {
     count: u32,
     /// Number of the first game or text; 0 if it is of none.
     first: u32,
@@ -117,7 +117,7 @@ struct Counted {
 /// What was lost, counted by kinds.
 #[derive(Clone, Debug, Default)]
 pub struct Losses {
-    kinds: BTreeMap<Loss, Counted>,
+    kinds: BTreeMap<Loss, CountedLoss>,
 }
 
 impl Losses {
@@ -144,7 +144,7 @@ impl Losses {
     /// A line for each kind, with its count, the first game and an example.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         self.kinds.iter().map(|(loss, counted)| {
-            let Counted {
+            let CountedLoss {
                 count,
                 first,
                 example,

@@ -2,7 +2,7 @@
 
 use super::Loss;
 use crate::cbh::{CodePage, MOST_POINTS, encode_remark, quoted_caption, remark_fits};
-use crate::game::{Annotation, Game, PlyId, Text};
+use crate::game::{Annotation, AnnotationText, Game, PlyId};
 
 /// Makes the remarks of `game` such as a base with this code page can hold, and
 /// notes what is lost by that, with an example.
@@ -43,9 +43,9 @@ fn made_fit(
     let (loss, less) = match remark {
         Annotation::WebLink { url, caption } => {
             let text = format!("{url} {caption}").trim_end().to_owned();
-            let text = Text {
+            let text = AnnotationText {
                 text,
-                ..Text::default()
+                ..AnnotationText::default()
             };
             (Loss::Link, Annotation::TextAfter(text))
         }

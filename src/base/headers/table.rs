@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use parking_lot::Mutex;
 
-use super::{Names, append_names};
+use super::{HeaderNames, append_names};
 use crate::base::{Base, Error};
 use crate::cbh::{GameId, Summary};
 use crate::search::GameSet;
@@ -66,7 +66,7 @@ impl HeadersTsv {
             return Ok(());
         }
         let first = places.partition_point(|place| *place <= offset) - 1;
-        let mut lines = Lines::of(base, some)?;
+        let mut lines = LineMaker::of(base, some)?;
         let start = bytes.len();
         let blocks = (0..).zip(places.windows(2)).skip(first);
         for (block, span) in blocks {
@@ -102,7 +102,7 @@ impl HeadersTsv {
         if let Some(places) = self.places.get() {
             return Ok(places);
         }
-        let mut lines = Lines::of(base, some)?;
+        let mut lines = LineMaker::of(base, some)?;
         let mut places = vec![0];
         let mut place = 0;
         let mut bytes = Vec::new();
@@ -117,19 +117,19 @@ impl HeadersTsv {
 }
 
 /// Makes lines, a block at a time.
-struct Lines<'d> {
+struct LineMaker<'d> {
     base: &'d dyn Base,
     /// The games that have lines, unless all have.
     some: Option<&'d GameSet>,
-    names: Names,
+    names: HeaderNames,
     summaries: Vec<Summary>,
 }
 
-impl<'d> Lines<'d> {
-    fn of(base: &'d dyn Base, some: Option<&'d GameSet>) -> Result<Lines<'d>, Error> {
-        Ok(Lines {
+impl<'d> LineMaker<'d> {
+    fn of(base: &'d dyn Base, some: Option<&'d GameSet>) -> Result<LineMaker<'d>, Error> {
+        Ok(LineMaker {
             some,
-            names: Names::of(base)?,
+            names: HeaderNames::of(base)?,
             summaries: Vec::new(),
             base,
         })

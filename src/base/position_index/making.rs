@@ -12,21 +12,21 @@ use super::{FilesState, make_index};
 use crate::base::Base;
 use crate::search::{Phase, Segment};
 
-/// How long the making rests when somebody asks for something, and how often in a
-/// row: one who never stops asking does not end it.
+/// Time that the thread pauses while requests arrive, and maximum number of pauses in a
+/// row, so that a constant load does not stop it.
 const REST: Duration = Duration::from_millis(5);
 const MOST_RESTS: u32 = 20;
 
 /// A thread that makes an index, with low priority.
 #[derive(Debug, Default)]
 pub struct IndexMaking {
-    work: Arc<Work>,
+    work: Arc<SharedWork>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What the thread shares with those who ask.
 #[derive(Debug, Default)]
-struct Work {
+struct SharedWork {
     is_on: AtomicBool,
     /// What was made and nobody has taken.
     made: Mutex<Option<Arc<Segment>>>,
@@ -97,7 +97,7 @@ impl IndexMaking {
     }
 }
 
-impl Work {
+impl SharedWork {
     fn fail(&self, why: &str) {
         let why = format!("cannot be made, answers come from a search: {why}");
         log::warn!("the index of positions {why}");

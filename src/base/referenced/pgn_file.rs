@@ -30,15 +30,15 @@ const MAX_GAP_BYTES: usize = 4096;
 /// What was counted last.
 #[derive(Debug, Default)]
 pub(super) struct PgnFiles {
-    last: Mutex<Option<(PathBuf, State, Arc<Places>)>>,
+    last: Mutex<Option<(PathBuf, FileIdentity, Arc<GameOffsets>)>>,
 }
 
 /// What tells whether a file has changed.
-type State = (u64, Option<SystemTime>);
+type FileIdentity = (u64, Option<SystemTime>);
 
 /// Offsets of every `stride`-th game of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Places {
+struct GameOffsets {
     stride: u64,
     begins: Vec<u64>,
     games: u64,
@@ -92,7 +92,12 @@ impl PgnFiles {
         })
     }
 
-    fn places(&self, path: &Path, state: State, file: &DiskFile) -> std::io::Result<Arc<Places>> {
+    fn places(
+        &self,
+        path: &Path,
+        state: FileIdentity,
+        file: &DiskFile,
+    ) -> std::io::Result<Arc<GameOffsets>> {
         let lock = || self.last.lock();
         if let Some((known, then, places)) = &*lock()
             && known == path
@@ -100,7 +105,7 @@ impl PgnFiles {
         {
             return Ok(Arc::clone(places));
         }
-        let places = Arc::new(Places::count(file)?);
+        let places = Arc::new(GameOffsets::count(file)?);
         *lock() = Some((path.to_path_buf(), state, Arc::clone(&places)));
         Ok(places)
     }
@@ -172,13 +177,13 @@ fn begins_in(text: &[u8]) -> Vec<u64> {
 /// Finds where games begin: with a tag at the start of a line, after moves.
 #[derive(Clone, Debug, Default)]
 struct Counter {
-    place: Place,
+    place: LexState,
     has_begun: bool,
     has_moves: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum LexState {
     #[default]
     LineStart,
     Moves,
@@ -199,20 +204,20 @@ impl Counter {
         for (at, &byte) in (offset..).zip(bytes) {
             let is_end = matches!(byte, b'\n' | b'\r');
             self.place = match (self.place, byte) {
-                (Place::Comment, b'}') => Place::Moves,
-                (Place::Comment, _) => Place::Comment,
-                (_, _) if is_end => Place::LineStart,
-                (Place::Line, _) | (Place::LineStart, b'%') | (_, b';') => Place::Line,
-                (Place::LineStart, b'[') => {
+                (LexState::Comment, b'}') => LexState::Moves,
+                (LexState::Comment, _) => LexState::Comment,
+                (_, _) if is_end => LexState::LineStart,
+                (LexState::Line, _) | (LexState::LineStart, b'%') | (_, b';') => LexState::Line,
+                (LexState::LineStart, b'[') => {
                     if !self.has_begun || self.has_moves {
                         self.has_begun = true;
                         self.has_moves = false;
                         found(at)?;
                     }
-                    Place::Line
+                    LexState::Line
                 }
                 // A byte order mark stands before the first line.
-                (Place::LineStart, b' ' | b'\t' | 0xEF | 0xBB | 0xBF) => Place::LineStart,
+                (LexState::LineStart, b' ' | b'\t' | 0xEF | 0xBB | 0xBF) => LexState::LineStart,
                 (_, byte) => {
                     if !self.has_begun {
                         self.has_begun = true;
@@ -220,9 +225,9 @@ impl Counter {
                     }
                     self.has_moves |= !byte.is_ascii_whitespace();
                     if byte == b'{' {
-                        Place::Comment
+                        LexState::Comment
                     } else {
-                        Place::Moves
+                        LexState::Moves
                     }
                 }
             };
@@ -249,11 +254,11 @@ fn each_begin(
     }
 }
 
-impl Places {
-    fn count(file: &dyn Storage) -> std::io::Result<Places> {
-        let mut places = Places {
+impl GameOffsets {
+    fn count(file: &dyn Storage) -> std::io::Result<GameOffsets> {
+        let mut places = GameOffsets {
             stride: 1,
-            ..Places::default()
+            ..GameOffsets::default()
         };
         each_begin(file, 0, &mut |begin| {
             places.add(begin);
@@ -369,9 +374,9 @@ mod tests {
         let file = file(&text);
         let begins = begins_in(text.as_bytes());
         for most in [1, 3, 1000] {
-            let mut places = Places {
+            let mut places = GameOffsets {
                 stride: 1,
-                ..Places::default()
+                ..GameOffsets::default()
             };
             for &begin in &begins {
                 places.add(begin);

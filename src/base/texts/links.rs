@@ -15,7 +15,7 @@ use crate::html;
 
 /// A text that a title leads to.
 #[derive(Debug)]
-struct Target {
+struct LinkTarget {
     id: GameId,
     /// The languages of the title.
     languages: Vec<TextLanguage>,
@@ -27,7 +27,7 @@ struct Target {
 pub(super) struct Links {
     games: HashMap<GameMention, GameId>,
     /// By title; `None` if several texts have it.
-    texts: HashMap<String, Option<Target>>,
+    texts: HashMap<String, Option<LinkTarget>>,
 }
 
 impl Links {
@@ -69,7 +69,7 @@ impl Links {
             }
             match self.texts.entry(title.to_owned()) {
                 Entry::Vacant(place) => {
-                    place.insert(Some(Target {
+                    place.insert(Some(LinkTarget {
                         id,
                         languages: vec![*language],
                         files: files(id, text),

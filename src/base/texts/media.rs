@@ -37,8 +37,8 @@ const NOT_IN_PATHS: &AsciiSet = &CONTROLS
 /// The media folders of a base, seen as one.
 #[derive(Debug, Default)]
 pub(crate) struct Media {
-    folders: Vec<Folder>,
-    files: Vec<Listed>,
+    folders: Vec<MediaFolder>,
+    files: Vec<ListedMedia>,
     by_number: HashMap<u32, usize>,
     by_name: HashMap<String, usize>,
     /// By name in lower case, as stored and as shown: Windows does not tell
@@ -47,13 +47,13 @@ pub(crate) struct Media {
 }
 
 #[derive(Debug)]
-struct Folder {
+struct MediaFolder {
     path: PathBuf,
     files: PlainFiles,
 }
 
 #[derive(Debug)]
-struct Listed {
+struct ListedMedia {
     folder: usize,
     stored: OsString,
     name: String,
@@ -107,7 +107,7 @@ impl Media {
         suffixes: &mut HashMap<String, u32>,
     ) {
         let path = path.to_path_buf();
-        self.folders.push(Folder { path, files });
+        self.folders.push(MediaFolder { path, files });
         for name in names {
             self.add(name, page, suffixes);
         }
@@ -127,7 +127,7 @@ impl Media {
         for name in [&name, &decoded] {
             self.by_any_case.entry(any_case(name)).or_insert(at);
         }
-        self.files.push(Listed {
+        self.files.push(ListedMedia {
             folder: self.folders.len().saturating_sub(1),
             stored,
             name,
@@ -198,9 +198,9 @@ impl Media {
         Ok(MediaFile { number, stamp })
     }
 
-    fn listed(&self, at: Option<&usize>) -> io::Result<(&Listed, &Folder)> {
+    fn listed(&self, at: Option<&usize>) -> io::Result<(&ListedMedia, &MediaFolder)> {
         let file = at.and_then(|at| self.files.get(*at));
-        let of = |file: &Listed| self.folders.get(file.folder);
+        let of = |file: &ListedMedia| self.folders.get(file.folder);
         let found = file.and_then(|file| Some((file, of(file)?)));
         found.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -246,7 +246,7 @@ impl Media {
         Some(utf8_percent_encode(&name, NOT_IN_PATHS).to_string())
     }
 
-    fn find(&self, name: &str) -> Option<&Listed> {
+    fn find(&self, name: &str) -> Option<&ListedMedia> {
         let at = self
             .by_name
             .get(name)
@@ -255,7 +255,7 @@ impl Media {
     }
 }
 
-impl Folder {
+impl MediaFolder {
     fn error(&self, error: &io::Error) -> io::Error {
         match error.kind() {
             // Another file, as a link, took the place of the one listed.

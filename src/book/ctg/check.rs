@@ -7,14 +7,14 @@ use super::directory::{Bitmap, Entries, LeafPage};
 use super::hash::hash;
 use super::page::PAGE_BYTES;
 use super::signature::{self, Signature};
-use super::{CtgBook, Page, Route, header, offset_of, on_page};
-use crate::book::{Error, Facts};
+use super::{CtgBook, CtgPage, Route, header, offset_of, on_page};
+use crate::book::{BookFacts, Error};
 use crate::bytes::Malformed;
 use crate::game::Defect;
 
 /// Returns the defects that are known at opening: those of the file lengths.
 pub(super) fn lengths(
-    facts: &Facts,
+    facts: &BookFacts,
     bytes: u64,
     (entries, bitmap): (Option<&Option<Entries>>, Option<&Option<Bitmap>>),
     defect: &mut dyn FnMut(Defect),
@@ -83,7 +83,7 @@ pub(super) fn check(book: &CtgBook, defect: &mut dyn FnMut(Defect)) -> Result<()
 /// directory.
 fn check_page(
     number: u64,
-    page: Page<'_>,
+    page: CtgPage<'_>,
     defect: &mut dyn FnMut(Defect),
     leads_here: &dyn Fn(u32) -> bool,
 ) {

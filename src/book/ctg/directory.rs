@@ -24,7 +24,7 @@
 
 use std::io;
 
-use super::table::Table;
+use super::table::CtgTable;
 use crate::game::Defect;
 
 /// Length of the header of a `.ctb`.
@@ -50,7 +50,7 @@ pub(super) enum LeafPage {
 /// The bitmap of the split nodes.
 #[derive(Debug)]
 pub(super) struct Bitmap {
-    table: Table,
+    table: CtgTable,
     /// Number of bits in the file.
     bits: u64,
     /// Number of bits in the header.
@@ -59,7 +59,7 @@ pub(super) struct Bitmap {
 
 impl Bitmap {
     /// Reads the header; `None` if the file is too short.
-    pub(super) fn open(table: Table) -> io::Result<Option<Bitmap>> {
+    pub(super) fn open(table: CtgTable) -> io::Result<Option<Bitmap>> {
         let Some(bits) = table.len().checked_sub(BITMAP_AT) else {
             return Ok(None);
         };
@@ -115,7 +115,7 @@ pub(super) fn nodes(hash: u32) -> impl Iterator<Item = u64> {
 /// The page numbers of the leaves.
 #[derive(Debug)]
 pub(super) struct Entries {
-    table: Table,
+    table: CtgTable,
     /// Number of entries in the file.
     pub(super) present: u64,
     /// Number of entries in the header.
@@ -126,7 +126,7 @@ pub(super) struct Entries {
 
 impl Entries {
     /// Reads the header; `None` if the file is too short.
-    pub(super) fn open(table: Table, pages: u64) -> io::Result<Option<Entries>> {
+    pub(super) fn open(table: CtgTable, pages: u64) -> io::Result<Option<Entries>> {
         let Some(bytes) = table.len().checked_sub(ENTRIES_AT) else {
             return Ok(None);
         };
@@ -181,8 +181,8 @@ mod tests {
     use super::*;
     use crate::storage::MemoryFile;
 
-    fn table(bytes: &[u8]) -> Table {
-        Table::open(Box::new(MemoryFile::from(bytes.to_vec()))).unwrap()
+    fn table(bytes: &[u8]) -> CtgTable {
+        CtgTable::open(Box::new(MemoryFile::from(bytes.to_vec()))).unwrap()
     }
 
     #[test]

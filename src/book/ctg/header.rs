@@ -14,14 +14,14 @@
 //! | 1028 | 4 each | an option's number and value |
 //! | 2048 | 8 | unknown |
 
-use crate::book::{Facts, HeaderField};
+use crate::book::{BookFacts, HeaderField};
 use crate::bytes::ByteReader;
 
 /// Maximum number of options shown; ChessBase writes five.
 const MAX_OPTIONS: u16 = 64;
 
 /// Stores the fields of the header in `facts`.
-pub(super) fn read(page: &[u8], facts: &mut Facts) {
+pub(super) fn read(page: &[u8], facts: &mut BookFacts) {
     let mut add = |name, value: Option<u32>| {
         facts.header.extend(value.map(|value| HeaderField {
             file: "ctg",
@@ -52,7 +52,7 @@ pub(super) fn read(page: &[u8], facts: &mut Facts) {
 }
 
 /// Number of pages according to the header.
-pub(super) fn pages(facts: &Facts) -> Option<u64> {
+pub(super) fn pages(facts: &BookFacts) -> Option<u64> {
     let field = facts.header.iter().find(|field| field.name == "pages")?;
     Some(field.value)
 }

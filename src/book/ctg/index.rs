@@ -18,11 +18,11 @@ struct Shared {
 
 /// All pages with the shared bits of their hashes.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct PageIndex {
     pages: Vec<Shared>,
 }
 
-impl Index {
+impl PageIndex {
     /// Adds a page with these hashes.
     pub(super) fn add(&mut self, page: u32, mut hashes: impl Iterator<Item = u32>) {
         let Some(first) = hashes.next() else {
@@ -75,7 +75,7 @@ mod tests {
             &[],
             &[u32::MAX],
         ];
-        let mut index = Index::default();
+        let mut index = PageIndex::default();
         for (number, hashes) in (0..).zip(pages) {
             index.add(number, hashes.iter().copied());
         }

@@ -42,13 +42,15 @@ use parking_lot::Mutex;
 use self::directory::{Bitmap, Entries, LeafPage, nodes};
 use self::files::HOLDS;
 use self::hash::hash;
-use self::index::Index;
-use self::page::{PAGE_BYTES, Page};
+use self::index::PageIndex;
+use self::page::{CtgPage, PAGE_BYTES};
 use self::signature::Signature;
-use self::table::Table;
+use self::table::CtgTable;
 use super::cache::PageCache;
 use super::defects::Defects;
-use super::{Book, CanonicalBoard, Error, Facts, Format, Member, Record, Scanned};
+use super::{
+    Book, BookFacts, BookFormat, BookMember, CanonicalBoard, Error, PositionRecord, Scanned,
+};
 use crate::bytes::Malformed;
 use crate::game::Defect;
 use crate::storage::{DiskFile, ReadBuffer, Storage};
@@ -62,7 +64,7 @@ const MAX_INDEXED_PAGES: u64 = 1 << 20;
 /// A CTG book, open for reading.
 #[derive(Debug)]
 pub struct CtgBook {
-    facts: Facts,
+    facts: BookFacts,
     path: PathBuf,
     file: Box<dyn Storage>,
     pages: u64,
@@ -70,7 +72,7 @@ pub struct CtgBook {
     bitmap: Option<Bitmap>,
     entries: Option<Entries>,
     /// The index, made when it is first needed.
-    index: Mutex<Option<Arc<Index>>>,
+    index: Mutex<Option<Arc<PageIndex>>>,
     defects: Defects,
 }
 
@@ -146,16 +148,16 @@ impl CtgBook {
                 what: format!("a file of {bytes} bytes has no header page and is no book"),
             });
         };
-        let table = |file: Option<Box<dyn Storage>>| file.map(Table::open).transpose();
+        let table = |file: Option<Box<dyn Storage>>| file.map(CtgTable::open).transpose();
         let entries = table(entries).map_err(io(&entries_path))?;
         let bitmap = table(bitmap).map_err(io(&bitmap_path))?;
         let lengths = [
             Some(bytes),
-            entries.as_ref().map(Table::len),
-            bitmap.as_ref().map(Table::len),
+            entries.as_ref().map(CtgTable::len),
+            bitmap.as_ref().map(CtgTable::len),
         ];
         let members = files.paths.iter().zip(HOLDS).zip(lengths);
-        let members = members.map(|(((path, _), holds), bytes)| Member {
+        let members = members.map(|(((path, _), holds), bytes)| BookMember {
             path: path.clone(),
             holds,
             bytes,
@@ -164,8 +166,8 @@ impl CtgBook {
         let entries = entries.transpose().map_err(io(&entries_path))?;
         let bitmap = bitmap.map(Bitmap::open).transpose();
         let bitmap = bitmap.map_err(io(&bitmap_path))?;
-        let mut facts = Facts {
-            format: Format::Ctg,
+        let mut facts = BookFacts {
+            format: BookFormat::Ctg,
             stem: files.stem.to_string_lossy().into_owned(),
             title: None,
             members: members.collect(),
@@ -239,10 +241,10 @@ impl CtgBook {
     }
 
     /// Searches a page for the record with this signature.
-    fn search(&self, page: u64, signature: &Signature) -> io::Result<Option<Record>> {
+    fn search(&self, page: u64, signature: &Signature) -> io::Result<Option<PositionRecord>> {
         let offset = offset_of(page);
         self.cache.with(self.file.as_ref(), offset, |bytes| {
-            let page = Page::new(bytes);
+            let page = CtgPage::new(bytes);
             let damage = |malformed| self.defects.note(on_page(offset, malformed));
             let record = page.find(signature.as_bytes(), damage);
             if record.is_none()
@@ -265,7 +267,10 @@ impl CtgBook {
         };
         let offset = offset_of(page);
         let is_in_place = self.cache.with(self.file.as_ref(), offset, |bytes| {
-            let mut records = Page::new(bytes).records().filter_map(Result::ok).peekable();
+            let mut records = CtgPage::new(bytes)
+                .records()
+                .filter_map(Result::ok)
+                .peekable();
             // An empty page has no misplaced position.
             records.peek().is_none() || records.any(|record| is_led_here(record.signature))
         })?;
@@ -276,7 +281,7 @@ impl CtgBook {
         Ok(is_in_place)
     }
 
-    fn find_record(&self, signature: &Signature) -> Result<Option<Record>, Error> {
+    fn find_record(&self, signature: &Signature) -> Result<Option<PositionRecord>, Error> {
         let hash = hash(signature.as_bytes());
         let io = |source| self.io(source);
         match self.route(hash).map_err(io)? {
@@ -302,7 +307,7 @@ impl CtgBook {
         Ok(None)
     }
 
-    fn index(&self) -> Result<Arc<Index>, Error> {
+    fn index(&self) -> Result<Arc<PageIndex>, Error> {
         if self.pages > MAX_INDEXED_PAGES {
             return Err(Error::Unsupported {
                 file: self.path.clone(),
@@ -316,7 +321,7 @@ impl CtgBook {
         if let Some(index) = &*index {
             return Ok(Arc::clone(index));
         }
-        let mut made = Index::default();
+        let mut made = PageIndex::default();
         self.each_page(&mut |number, page| {
             let records = page.records().filter_map(Result::ok);
             let number = u32::try_from(number).unwrap_or(u32::MAX);
@@ -332,13 +337,13 @@ impl CtgBook {
     /// Calls `look` with all pages in order, until it breaks.
     fn each_page(
         &self,
-        look: &mut dyn FnMut(u64, Page<'_>) -> ControlFlow<()>,
+        look: &mut dyn FnMut(u64, CtgPage<'_>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let mut buffer = ReadBuffer::ahead();
         for number in 0..self.pages {
             let read = self.file.read(offset_of(number), PAGE_BYTES, &mut buffer);
             let bytes = read.map_err(|source| self.io(source))?;
-            if look(number, Page::new(bytes)).is_break() {
+            if look(number, CtgPage::new(bytes)).is_break() {
                 break;
             }
         }
@@ -347,7 +352,7 @@ impl CtgBook {
 }
 
 impl Book for CtgBook {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &BookFacts {
         &self.facts
     }
 
@@ -355,7 +360,7 @@ impl Book for CtgBook {
         self.defects.list()
     }
 
-    fn find(&self, board: &CanonicalBoard) -> Result<Option<Record>, Error> {
+    fn find(&self, board: &CanonicalBoard) -> Result<Option<PositionRecord>, Error> {
         match Signature::of(board) {
             Some(signature) if self.pages > 0 => self.find_record(&signature),
             _ => Ok(None),

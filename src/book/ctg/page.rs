@@ -28,7 +28,7 @@
 
 use super::opcode::{alternative_move, relative_move};
 use super::signature;
-use crate::book::{RatingSum, Record, StoredMove};
+use crate::book::{PositionRecord, RatingSum, StoredMove};
 use crate::bytes::{ByteReader, Malformed};
 
 /// Length of a page.
@@ -42,7 +42,7 @@ pub(super) const DATA_BYTES: usize = 33;
 
 /// One page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page<'a> {
+pub(super) struct CtgPage<'a> {
     /// The used part of the page.
     bytes: &'a [u8],
     /// Number of records according to the page.
@@ -65,15 +65,15 @@ pub(super) struct RawRecord<'a> {
     pub(super) is_even: bool,
 }
 
-impl<'a> Page<'a> {
+impl<'a> CtgPage<'a> {
     /// Returns the page in `bytes`. A used length that is too long means the
-    /// whole page, one that is too short an empty page. [`fault`](Page::fault)
+    /// whole page, one that is too short an empty page. [`fault`](CtgPage::fault)
     /// reports both.
-    pub(super) fn new(bytes: &'a [u8]) -> Page<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> CtgPage<'a> {
         let mut reader = ByteReader::new(bytes);
         let records = reader.u16_be().unwrap_or(0).into();
         let stored_len = reader.u16_be().unwrap_or(0).into();
-        Page {
+        CtgPage {
             bytes: bytes.get(..stored_len).unwrap_or(bytes),
             records: if stored_len < HEADER_BYTES {
                 0
@@ -207,7 +207,7 @@ fn raw_record(page: &[u8], at: usize) -> Option<(RawRecord<'_>, usize)> {
 
 impl RawRecord<'_> {
     /// Decodes the record.
-    pub(super) fn decode(&self) -> Record {
+    pub(super) fn decode(&self) -> PositionRecord {
         let (pairs, _) = self.moves.as_chunks();
         let moves = pairs.iter().map(|&[code, annotation]| StoredMove {
             code,
@@ -215,9 +215,9 @@ impl RawRecord<'_> {
             alternative: alternative_move(code),
             annotation,
         });
-        let mut record = Record {
+        let mut record = PositionRecord {
             moves: moves.collect(),
-            ..Record::default()
+            ..PositionRecord::default()
         };
         // The length was checked when the record was found.
         let _ = self.decode_data(&mut record);
@@ -234,7 +234,7 @@ impl RawRecord<'_> {
         Malformed::new(at, what)
     }
 
-    fn decode_data(&self, record: &mut Record) -> Result<(), Malformed> {
+    fn decode_data(&self, record: &mut PositionRecord) -> Result<(), Malformed> {
         let mut data = ByteReader::new(self.data);
         record.games = data.u24_be()?;
         record.wins = data.u24_be()?;

@@ -17,32 +17,32 @@ const PIECE_BYTES: usize = 4096;
 
 /// The file, or its content in memory.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct CtgTable {
     len: u64,
-    content: Content,
+    content: TableContent,
 }
 
 #[derive(Debug)]
-enum Content {
+enum TableContent {
     Kept(Vec<u8>),
     Read(Box<dyn Storage>, PageCache),
 }
 
-impl Table {
+impl CtgTable {
     /// Opens a file, and reads it into memory if it is short.
     ///
     /// # Errors
     ///
     /// Errors of the medium.
-    pub(super) fn open(file: Box<dyn Storage>) -> io::Result<Table> {
+    pub(super) fn open(file: Box<dyn Storage>) -> io::Result<CtgTable> {
         let len = file.len()?;
         let content = match usize::try_from(len) {
             Ok(bytes) if len <= KEPT_BYTES => {
-                Content::Kept(file.read(0, bytes, &mut ReadBuffer::default())?.to_vec())
+                TableContent::Kept(file.read(0, bytes, &mut ReadBuffer::default())?.to_vec())
             }
-            _ => Content::Read(file, PageCache::new(PIECES, PIECE_BYTES)),
+            _ => TableContent::Read(file, PageCache::new(PIECES, PIECE_BYTES)),
         };
-        Ok(Table { len, content })
+        Ok(CtgTable { len, content })
     }
 
     /// Length in bytes at the time of opening.
@@ -68,8 +68,8 @@ impl Table {
             rest.first_chunk().copied()
         };
         match &self.content {
-            Content::Kept(bytes) => Ok(part(bytes, offset)),
-            Content::Read(file, cache) => {
+            TableContent::Kept(bytes) => Ok(part(bytes, offset)),
+            TableContent::Read(file, cache) => {
                 let within = offset % PIECE_BYTES as u64;
                 let look = |piece: &[u8]| part(piece, within);
                 cache.with(file.as_ref(), offset - within, look)

@@ -19,8 +19,8 @@ pub use polyglot::{polyglot_key, polyglot_move};
 use std::fmt;
 use std::io::{self, Write};
 
-use super::walk::{Limits, Walk};
-use super::{Book, Error, Line};
+use super::walk::{BookWalk, Limits};
+use super::{Book, BookLine, Error};
 
 /// To be raised when an export has other bytes than before of the same book.
 pub const RENDER_VERSION: u32 = 1;
@@ -86,8 +86,8 @@ pub fn write_together(
     limits: Limits,
     outputs: &mut [(ExportFormat, &mut dyn Write)],
 ) -> Result<Exported, ExportError> {
-    let start = Line::from_start_of(book);
-    let mut walk = Walk::new(book, start.position(), limits)?;
+    let start = BookLine::from_start_of(book);
+    let mut walk = BookWalk::new(book, start.position(), limits)?;
     let mut entries = polyglot::Entries::default();
     for (format, out) in &mut *outputs {
         if *format == ExportFormat::Tsv {
@@ -106,7 +106,7 @@ pub fn write_together(
         }
     }
     let (reached, is_cut) = walk.finish()?;
-    let tree = pgn::Tree {
+    let tree = pgn::ReachedTree {
         book,
         start: &start,
         reached: &reached,

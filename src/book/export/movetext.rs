@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::book::Line;
+use crate::book::BookLine;
 
 /// Maximum length of a line.
 const WIDTH: usize = 79;
@@ -125,7 +125,7 @@ impl<'w> Movetext<'w> {
 
 /// Writes the tags of a game that shows a line of a book. What is too long of
 /// `event` for a line is left out.
-pub(super) fn write_tags(event: &str, line: &Line, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_tags(event: &str, line: &BookLine, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "[Event \"{}\"]", quoted(event, EVENT_WIDTH))?;
     out.write_all(
         b"[Site \"?\"]\n[Date \"????.??.??\"]\n[Round \"?\"]\n[White \"?\"]\n[Black \"?\"]\n[Result \"*\"]\n",
@@ -166,7 +166,7 @@ fn quoted(value: &str, width: usize) -> String {
 
 /// Half-move number of a line's first move, counted from White's first move of
 /// the game.
-pub(super) fn first_half(line: &Line) -> u64 {
+pub(super) fn first_half(line: &BookLine) -> u64 {
     let start = line.start();
     let number = u64::from(start.first_move_number()).max(1) - 1;
     2 * number + u64::from(start.position.turn().is_black())
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(quoted("abc\"defgh", 7), "abc...");
         assert_eq!(quoted("ёжик", 4), "ёжик");
         let mut out = Vec::new();
-        write_tags(&"\"".repeat(99), &Line::default(), &mut out).unwrap();
+        write_tags(&"\"".repeat(99), &BookLine::default(), &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
         assert!(out.lines().all(|line| line.len() <= WIDTH), "{out}");
     }

@@ -12,8 +12,8 @@ use shakmaty::Move;
 use super::movetext::{EVENT_WIDTH, Movetext, first_half, write_tags};
 use super::{ExportError, Exported};
 use crate::book::choice::{Choice, choices};
-use crate::book::walk::{Limits, Number, Reached, Walk};
-use crate::book::{Book, Error, Line, Statistics};
+use crate::book::walk::{BookWalk, Limits, Number, Reached};
+use crate::book::{Book, BookLine, BookStatistics, Error};
 use crate::game::Position;
 
 /// Options of the export.
@@ -41,7 +41,7 @@ enum Task {
 /// As [`Book::find`]; errors of the writer.
 pub fn write_pgn(
     book: &dyn Book,
-    line: &Line,
+    line: &BookLine,
     options: PgnOptions,
     out: &mut dyn Write,
 ) -> Result<Exported, ExportError> {
@@ -61,7 +61,7 @@ pub const MOST_GAME_BYTES: usize = 100_000;
 /// As [`Book::find`]; errors of the writer.
 pub fn write_openings(
     book: &dyn Book,
-    line: &Line,
+    line: &BookLine,
     options: PgnOptions,
     most: usize,
     out: &mut dyn Write,
@@ -72,13 +72,13 @@ pub fn write_openings(
 /// Walks through what the book has after a line, and lets `write` write it.
 fn walked(
     book: &dyn Book,
-    line: &Line,
+    line: &BookLine,
     options: PgnOptions,
-    write: impl FnOnce(&Tree<'_>) -> Result<(), ExportError>,
+    write: impl FnOnce(&ReachedTree<'_>) -> Result<(), ExportError>,
 ) -> Result<Exported, ExportError> {
-    let walk = Walk::new(book, line.position(), options.limits)?;
+    let walk = BookWalk::new(book, line.position(), options.limits)?;
     let (reached, is_cut) = walk.finish()?;
-    write(&Tree {
+    write(&ReachedTree {
         book,
         start: line,
         reached: &reached,
@@ -93,10 +93,10 @@ fn walked(
 
 /// What a walk has reached in a book, to be written as games.
 #[derive(Clone, Copy)]
-pub(super) struct Tree<'a> {
+pub(super) struct ReachedTree<'a> {
     pub(super) book: &'a dyn Book,
     /// Line after which the walk began.
-    pub(super) start: &'a Line,
+    pub(super) start: &'a BookLine,
     pub(super) reached: &'a Reached,
     /// Most plies after that line.
     pub(super) plies: u32,
@@ -104,7 +104,7 @@ pub(super) struct Tree<'a> {
     pub(super) has_numbers: bool,
 }
 
-impl Tree<'_> {
+impl ReachedTree<'_> {
     /// Writes all of it as one game.
     pub(super) fn write_one_game(&self, out: &mut dyn Write) -> Result<(), ExportError> {
         write_tags(event(self.book), self.start, out)?;
@@ -114,7 +114,7 @@ impl Tree<'_> {
 
     fn write_movetext(
         &self,
-        line: &Line,
+        line: &BookLine,
         plies: u32,
         out: &mut dyn Write,
     ) -> Result<(), ExportError> {
@@ -162,7 +162,7 @@ impl Tree<'_> {
     fn least_bytes(&self, positions: usize) -> usize {
         // At least two letters of a move, and a blank.
         let least_move = if self.has_numbers {
-            numbers(&Statistics::default()).len() + 3
+            numbers(&BookStatistics::default()).len() + 3
         } else {
             3
         };
@@ -190,7 +190,7 @@ impl Tree<'_> {
     /// if it is longer than `most` bytes.
     fn game_after(
         &self,
-        line: &Line,
+        line: &BookLine,
         plies: u32,
         most: usize,
     ) -> Result<Option<Vec<u8>>, ExportError> {
@@ -209,7 +209,7 @@ impl Tree<'_> {
 }
 
 /// The moves of a line, for a tag.
-fn first_moves(line: &Line) -> String {
+fn first_moves(line: &BookLine) -> String {
     let mut words = Vec::new();
     for (half, (_, san)) in (first_half(line)..).zip(line.plies()) {
         if half.is_multiple_of(2) {
@@ -268,7 +268,7 @@ impl Write for Bounded {
 /// # Errors
 ///
 /// Errors of the writer.
-pub fn write_line(book: &dyn Book, line: &Line, out: &mut dyn Write) -> std::io::Result<()> {
+pub fn write_line(book: &dyn Book, line: &BookLine, out: &mut dyn Write) -> std::io::Result<()> {
     write_tags(event(book), line, out)?;
     let mut text = Movetext::new(out);
     for (half, (_, san)) in (first_half(line)..).zip(line.plies()) {
@@ -283,10 +283,10 @@ fn event(book: &dyn Book) -> &str {
 }
 
 struct TreeWriter<'a> {
-    tree: &'a Tree<'a>,
+    tree: &'a ReachedTree<'a>,
     /// Moves that the game begins with: those of the tree, or a path of the walk
     /// after them.
-    line: &'a Line,
+    line: &'a BookLine,
     /// Most plies after those of the tree.
     plies: u32,
     text: Movetext<'a>,
@@ -349,7 +349,7 @@ impl TreeWriter<'_> {
     fn write_move(&mut self, choice: &Choice, half: u64) -> Result<(), ExportError> {
         self.text.play(half, &choice.san.to_string())?;
         let child = choice.child.as_ref();
-        let on_position = child.and_then(crate::book::Entry::nag);
+        let on_position = child.and_then(crate::book::BookEntry::nag);
         for nag in choice.book_move.nag().into_iter().chain(on_position) {
             self.text.nag(nag)?;
         }
@@ -419,8 +419,8 @@ impl TreeWriter<'_> {
 }
 
 /// Formats the statistics of a position as a command.
-fn numbers(statistics: &Statistics) -> String {
-    let Statistics {
+fn numbers(statistics: &BookStatistics) -> String {
+    let BookStatistics {
         games,
         white,
         draws,

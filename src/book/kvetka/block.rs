@@ -1,7 +1,7 @@
 //! Blocks of 2048 bytes: a length, then elements without gaps. The bytes behind
 //! them are left-overs.
 
-use super::key::{KEY_BYTES, Key};
+use super::key::{KEY_BYTES, KvetkaKey};
 use crate::bytes::{ByteReader, Malformed};
 
 /// Length of a block in bytes.
@@ -15,7 +15,7 @@ const MIN_ELEMENT_BYTES: usize = KEY_BYTES + 3 + 1 + 1;
 
 /// A block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block<'a> {
+pub(super) struct KvetkaBlock<'a> {
     bytes: &'a [u8],
     claimed: usize,
     used: usize,
@@ -27,20 +27,20 @@ pub(super) struct Element<'a> {
     /// Offset in the block, where its length field begins.
     pub(super) offset: usize,
     /// The key.
-    pub(super) key: &'a Key,
+    pub(super) key: &'a KvetkaKey,
     /// The bytes behind the key.
     pub(super) rest: &'a [u8],
     /// Their offset in the block.
     pub(super) rest_offset: usize,
 }
 
-impl<'a> Block<'a> {
+impl<'a> KvetkaBlock<'a> {
     /// Returns the block in `bytes`, which may be truncated.
-    pub(super) fn new(bytes: &'a [u8]) -> Block<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> KvetkaBlock<'a> {
         let claimed = bytes.first_chunk().map_or(0, |&n| u16::from_be_bytes(n));
         let claimed = usize::from(claimed);
         let bytes = bytes.get(..BLOCK_BYTES).unwrap_or(bytes);
-        Block {
+        KvetkaBlock {
             bytes,
             claimed,
             used: claimed.max(LENGTH_BYTES).min(bytes.len()),
@@ -49,7 +49,7 @@ impl<'a> Block<'a> {
 
     /// The defect of the length field, if any.
     pub(super) fn fault(self) -> Option<Malformed> {
-        let Block { claimed, bytes, .. } = self;
+        let KvetkaBlock { claimed, bytes, .. } = self;
         let possible = LENGTH_BYTES..=bytes.len();
         (!possible.contains(&claimed)).then(|| {
             let what = format!("a block of {claimed} bytes, 2 to {BLOCK_BYTES} are possible");
@@ -71,18 +71,18 @@ impl<'a> Block<'a> {
     }
 
     /// Key of its first element.
-    pub(super) fn first_key(self) -> Option<&'a Key> {
+    pub(super) fn first_key(self) -> Option<&'a KvetkaKey> {
         Some(self.elements().next()?.ok()?.key)
     }
 }
 
-/// Iterates over the elements of a block; see [`Block::elements`].
+/// Iterates over the elements of a block; see [`KvetkaBlock::elements`].
 #[derive(Clone, Debug)]
 pub(super) struct Elements<'a> {
     bytes: &'a [u8],
     at: usize,
     must_ascend: bool,
-    last: Option<&'a Key>,
+    last: Option<&'a KvetkaKey>,
 }
 
 impl<'a> Iterator for Elements<'a> {
@@ -192,7 +192,7 @@ mod tests {
 
     /// First bytes of the keys, and whether all could be read.
     fn read(bytes: &[u8]) -> (Vec<u8>, bool) {
-        let block = Block::new(bytes);
+        let block = KvetkaBlock::new(bytes);
         let elements: Vec<_> = block.elements().collect();
         let keys = elements.iter().flatten().map(|element| element.key[0]);
         let is_whole = elements.iter().all(Result::is_ok) && block.fault().is_none();

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::KvetkaBook;
-use super::block::Block;
-use super::key::{Key, board_of, key_of};
+use super::block::KvetkaBlock;
+use super::key::{KvetkaKey, board_of, key_of};
 use crate::book::{CanonicalBoard, Error, GameReference, GameSource};
 use crate::bytes::Malformed;
 use crate::game::Defect;
@@ -36,7 +36,7 @@ pub(super) fn check(book: &KvetkaBook, defect: &mut dyn FnMut(Defect)) -> Result
 fn check_kin(
     book: &KvetkaBook,
     number: u64,
-    block: Block<'_>,
+    block: KvetkaBlock<'_>,
     defect: &mut dyn FnMut(Defect),
 ) -> Result<(), Error> {
     let Some((kin, first)) = book.kin.as_ref().zip(block.first_key()) else {
@@ -57,8 +57,8 @@ fn check_kin(
 fn check_keys(
     book: &KvetkaBook,
     number: u64,
-    block: Block<'_>,
-    last: &mut Option<Key>,
+    block: KvetkaBlock<'_>,
+    last: &mut Option<KvetkaKey>,
     defect: &mut dyn FnMut(Defect),
 ) {
     for element in block.elements().flatten() {
@@ -74,7 +74,7 @@ fn check_keys(
         };
         let looked_for = CanonicalBoard::of(&board.to_position());
         if looked_for.and_then(|board| key_of(&board)).as_ref() != Some(element.key) {
-            say("the board is not written as books write it, and never found");
+            say("the board is not normalized, so that no look-up finds it");
         }
     }
 }
@@ -83,7 +83,7 @@ fn check_keys(
 fn check_games(
     book: &KvetkaBook,
     number: u64,
-    block: Block<'_>,
+    block: KvetkaBlock<'_>,
     sources: Option<&[GameSource]>,
     defect: &mut dyn FnMut(Defect),
 ) {
@@ -99,7 +99,7 @@ fn check_games(
         let (record, _) = element.decode(book.layout);
         let named = record.sample.iter().chain(&record.last_here);
         for GameReference { source, game } in named.filter(|reference| !is_there(reference)) {
-            let what = format!("game {game} of source {source} is named and not there");
+            let what = format!("refers to game {game} of source {source}, which does not exist");
             defect(book.in_block(number, Malformed::new(element.offset, what)));
         }
     }

@@ -3,7 +3,7 @@
 use super::block::{Element, compact};
 use super::move_code::relative_move;
 use super::strings::{ByteOrder, unicode};
-use crate::book::{GameReference, Record, StoredMove};
+use crate::book::{GameReference, PositionRecord, StoredMove};
 use crate::bytes::{ByteReader, Malformed};
 
 /// Bits of the flags byte.
@@ -26,8 +26,8 @@ pub(super) struct Layout {
 impl Element<'_> {
     /// Decodes the element. If it is malformed, returns the part read before
     /// with the error.
-    pub(super) fn decode(&self, layout: Layout) -> (Record, Option<Malformed>) {
-        let mut record = Record::default();
+    pub(super) fn decode(&self, layout: Layout) -> (PositionRecord, Option<Malformed>) {
+        let mut record = PositionRecord::default();
         let read = read(&mut ByteReader::new(self.rest), layout, &mut record);
         let fault = read.err().map(|Malformed { offset, what }| Malformed {
             offset: self.rest_offset + offset,
@@ -56,7 +56,11 @@ impl Element<'_> {
     }
 }
 
-fn read(reader: &mut ByteReader<'_>, layout: Layout, record: &mut Record) -> Result<(), Malformed> {
+fn read(
+    reader: &mut ByteReader<'_>,
+    layout: Layout,
+    record: &mut PositionRecord,
+) -> Result<(), Malformed> {
     record.wins = compact(reader)?;
     record.draws = compact(reader)?;
     record.losses = compact(reader)?;
@@ -120,19 +124,19 @@ fn references(reader: &mut ByteReader<'_>) -> Result<Vec<GameReference>, Malform
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::book::kvetka::block::{BLOCK_BYTES, Block};
+    use crate::book::kvetka::block::{BLOCK_BYTES, KvetkaBlock};
 
     const LAYOUT: Layout = Layout {
         has_games: true,
         order: ByteOrder::Big,
     };
 
-    fn decode(rest: &[u8], layout: Layout) -> (Record, Option<Malformed>) {
+    fn decode(rest: &[u8], layout: Layout) -> (PositionRecord, Option<Malformed>) {
         let length = u8::try_from(22 + rest.len()).unwrap();
         let used = u16::from(length) + 3;
         let mut bytes = [&used.to_be_bytes()[..], &[length], &[1; 22], rest].concat();
         bytes.resize(BLOCK_BYTES, 0xAA);
-        let element = Block::new(&bytes).elements().next().unwrap().unwrap();
+        let element = KvetkaBlock::new(&bytes).elements().next().unwrap().unwrap();
         let comment = element.comment(layout.has_games).map(<[u8]>::to_vec);
         let (record, fault) = element.decode(layout);
         if fault.is_none() {

@@ -7,11 +7,11 @@
 use std::ops::ControlFlow;
 
 use super::KvetkaBook;
-use super::block::{Block, Element};
-use super::index::{Index, MAX_INDEXED_BLOCKS, MAX_SCATTERED_BLOCKS, hash};
-use super::key::Key;
+use super::block::{Element, KvetkaBlock};
+use super::index::{KinIndex, MAX_INDEXED_BLOCKS, MAX_SCATTERED_BLOCKS, hash};
+use super::key::KvetkaKey;
 use super::kin::Kin;
-use crate::book::{Error, Record};
+use crate::book::{Error, PositionRecord};
 use crate::bytes::Malformed;
 use crate::game::Defect;
 
@@ -20,8 +20,8 @@ const MAX_PASSED_OVER: u64 = 64;
 
 /// The result of a search in one block.
 struct Searched {
-    record: Option<Record>,
-    first: Option<Key>,
+    record: Option<PositionRecord>,
+    first: Option<KvetkaKey>,
     /// Whether a larger key follows, so that no other block can have this one.
     has_later: bool,
     is_sorted: bool,
@@ -29,7 +29,7 @@ struct Searched {
 
 /// The result of a look-up through the `.kin`.
 enum Lead {
-    Found(Record),
+    Found(PositionRecord),
     NotInTheBook,
     /// The `.kin` cannot be relied on.
     Misled,
@@ -37,7 +37,7 @@ enum Lead {
 
 impl KvetkaBook {
     /// Returns the record of a key.
-    pub(super) fn find_key(&self, key: &Key) -> Result<Option<Record>, Error> {
+    pub(super) fn find_key(&self, key: &KvetkaKey) -> Result<Option<PositionRecord>, Error> {
         if self.blocks == 0 {
             return Ok(None);
         }
@@ -62,7 +62,7 @@ impl KvetkaBook {
         Ok(None)
     }
 
-    fn find_by(&self, kin: &Kin, key: &Key) -> Result<Lead, Error> {
+    fn find_by(&self, kin: &Kin, key: &KvetkaKey) -> Result<Lead, Error> {
         let last = kin.last_not_after(key, self.blocks);
         let believed = |block| {
             let is_in_place = self.is_in_place(kin, block)?;
@@ -89,9 +89,9 @@ impl KvetkaBook {
     }
 
     /// Searches a block for a key and notes its defects.
-    fn search(&self, number: u64, key: &Key) -> Result<Searched, Error> {
+    fn search(&self, number: u64, key: &KvetkaKey) -> Result<Searched, Error> {
         let look = |bytes: &[u8]| {
-            let block = Block::new(bytes);
+            let block = KvetkaBlock::new(bytes);
             let mut searched = Searched {
                 record: None,
                 first: None,
@@ -137,8 +137,8 @@ impl KvetkaBook {
         seen.map_err(|source| self.io(source))
     }
 
-    fn first_key(&self, number: u64) -> Result<Option<Key>, Error> {
-        self.with_block(number, |bytes| Block::new(bytes).first_key().copied())
+    fn first_key(&self, number: u64) -> Result<Option<KvetkaKey>, Error> {
+        self.with_block(number, |bytes| KvetkaBlock::new(bytes).first_key().copied())
     }
 
     /// Returns whether the `.kin` has the first key of a block; true if the
@@ -148,7 +148,7 @@ impl KvetkaBook {
         self.is_key_of(kin, block, first)
     }
 
-    fn is_key_of(&self, kin: &Kin, block: u64, first: Option<Key>) -> Result<bool, Error> {
+    fn is_key_of(&self, kin: &Kin, block: u64, first: Option<KvetkaKey>) -> Result<bool, Error> {
         let said = kin.key(block).map_err(|source| self.io(source))?;
         let is_so = first.is_none() || said == first;
         if !is_so {
@@ -162,7 +162,7 @@ impl KvetkaBook {
     }
 
     /// Returns the index that replaces the `.kin`.
-    fn index(&self) -> Result<&Index, Error> {
+    fn index(&self) -> Result<&KinIndex, Error> {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
@@ -174,12 +174,12 @@ impl KvetkaBook {
         Ok(self.index.get_or_init(|| made))
     }
 
-    fn make_index(&self) -> Result<Index, Error> {
+    fn make_index(&self) -> Result<KinIndex, Error> {
         if self.blocks > MAX_INDEXED_BLOCKS {
-            return Ok(Index::Halving);
+            return Ok(KinIndex::Halving);
         }
-        let mut firsts: Vec<(Key, u32)> = Vec::new();
-        let mut last: Option<Key> = None;
+        let mut firsts: Vec<(KvetkaKey, u32)> = Vec::new();
+        let mut last: Option<KvetkaKey> = None;
         let mut is_sorted = true;
         self.each_block(&mut |number, block| {
             let mut is_first = true;
@@ -197,10 +197,10 @@ impl KvetkaBook {
             ControlFlow::Continue(())
         })?;
         if is_sorted {
-            return Ok(Index::Sorted(firsts));
+            return Ok(KinIndex::Sorted(firsts));
         }
         if self.blocks > MAX_SCATTERED_BLOCKS {
-            return Ok(Index::Halving);
+            return Ok(KinIndex::Halving);
         }
         let mut hashes = Vec::new();
         self.each_block(&mut |number, block| {
@@ -210,12 +210,12 @@ impl KvetkaBook {
             ControlFlow::Continue(())
         })?;
         hashes.sort_unstable();
-        Ok(Index::Scattered(hashes))
+        Ok(KinIndex::Scattered(hashes))
     }
 
     /// Returns the last block that does not begin after `key`, by binary
     /// search.
-    fn halve(&self, key: &Key) -> Result<Option<u64>, Error> {
+    fn halve(&self, key: &KvetkaKey) -> Result<Option<u64>, Error> {
         let (mut from, mut to) = (0, self.blocks);
         let mut found = None;
         while from < to {

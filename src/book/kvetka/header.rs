@@ -21,7 +21,7 @@ const HAS_GAMES: u8 = 1;
 
 /// A header.
 #[derive(Clone, Debug)]
-pub(super) struct Header {
+pub(super) struct KvetkaHeader {
     /// Title of the book, not decoded.
     pub(super) caption: Vec<u8>,
     /// Filters of the import, and other fields to show.
@@ -39,7 +39,7 @@ pub(super) struct Header {
 /// # Errors
 ///
 /// [`Error::Io`]; errors of [`parse`].
-pub(super) fn read(file: &dyn Storage, path: &Path) -> Result<Header, Error> {
+pub(super) fn read(file: &dyn Storage, path: &Path) -> Result<KvetkaHeader, Error> {
     let mut buffer = ReadBuffer::default();
     let mut parsed = |most| {
         let bytes = file.read_up_to(0, most, &mut buffer);
@@ -61,7 +61,7 @@ pub(super) fn read(file: &dyn Storage, path: &Path) -> Result<Header, Error> {
 ///
 /// [`Error::Unsupported`] for another type of book, [`Error::Malformed`] if
 /// the file ends before its header.
-fn parse(bytes: &[u8], path: &Path) -> Result<Header, Error> {
+fn parse(bytes: &[u8], path: &Path) -> Result<KvetkaHeader, Error> {
     let malformed = |Malformed { offset, what }| Error::Malformed {
         file: path.to_path_buf(),
         offset: offset as u64,
@@ -78,7 +78,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Header, Error> {
     read_rest(reader, kind).map_err(malformed)
 }
 
-fn read_rest(mut reader: ByteReader<'_>, kind: u8) -> Result<Header, Malformed> {
+fn read_rest(mut reader: ByteReader<'_>, kind: u8) -> Result<KvetkaHeader, Malformed> {
     let caption = unicode(&mut reader)?.to_vec();
     let mut fields = Vec::new();
     let mut field = |name, value: u64| {
@@ -103,7 +103,7 @@ fn read_rest(mut reader: ByteReader<'_>, kind: u8) -> Result<Header, Malformed> 
     field("links", reader.u8()?.into());
     let blocks = reader.u32_be()?;
     field("blocks", blocks.into());
-    Ok(Header {
+    Ok(KvetkaHeader {
         caption,
         fields,
         has_games: element_type & HAS_GAMES != 0,

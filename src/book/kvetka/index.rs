@@ -3,7 +3,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::key::Key;
+use super::key::KvetkaKey;
 
 /// Maximum number of blocks of a book that is indexed: 256 MiB. Larger ones use
 /// binary search.
@@ -15,25 +15,25 @@ pub(super) const MAX_SCATTERED_BLOCKS: u64 = 1 << 15;
 
 /// The index.
 #[derive(Debug)]
-pub(super) enum Index {
+pub(super) enum KinIndex {
     /// First keys with their blocks, ascending.
-    Sorted(Vec<(Key, u32)>),
+    Sorted(Vec<(KvetkaKey, u32)>),
     /// Hashes of all keys with their blocks, ascending.
     Scattered(Vec<(u32, u32)>),
     /// No index: binary search on the blocks.
     Halving,
 }
 
-impl Index {
+impl KinIndex {
     /// Returns the blocks that may contain `key`; `None` without an index.
-    pub(super) fn blocks(&self, key: &Key) -> Option<Vec<u64>> {
+    pub(super) fn blocks(&self, key: &KvetkaKey) -> Option<Vec<u64>> {
         match self {
-            Index::Sorted(firsts) => {
+            KinIndex::Sorted(firsts) => {
                 let after = firsts.partition_point(|(first, _)| first <= key);
                 let found = after.checked_sub(1).and_then(|at| firsts.get(at));
                 Some(found.map(|&(_, block)| block.into()).into_iter().collect())
             }
-            Index::Scattered(hashes) => {
+            KinIndex::Scattered(hashes) => {
                 let wanted = hash(key);
                 let from = hashes.partition_point(|&(hash, _)| hash < wanted);
                 let after = hashes.get(from..).unwrap_or_default().iter();
@@ -42,13 +42,13 @@ impl Index {
                 blocks.dedup();
                 Some(blocks)
             }
-            Index::Halving => None,
+            KinIndex::Halving => None,
         }
     }
 }
 
 /// A 32-bit hash of a key.
-pub(super) fn hash(key: &Key) -> u32 {
+pub(super) fn hash(key: &KvetkaKey) -> u32 {
     u32::try_from(xxh3_64(key) >> 32).unwrap_or(0)
 }
 
@@ -63,7 +63,7 @@ mod tests {
             key[0] = first;
             key
         };
-        let sorted = Index::Sorted(vec![(key(10), 0), (key(20), 3), (key(30), 4)]);
+        let sorted = KinIndex::Sorted(vec![(key(10), 0), (key(20), 3), (key(30), 4)]);
         assert_eq!(sorted.blocks(&key(9)), Some(vec![]));
         assert_eq!(sorted.blocks(&key(10)), Some(vec![0]));
         assert_eq!(sorted.blocks(&key(29)), Some(vec![3]));
@@ -71,10 +71,10 @@ mod tests {
         let hashes = vec![(hash(&key(5)), 7), (hash(&key(5)), 8), (hash(&key(6)), 1)];
         let mut sorted = hashes.clone();
         sorted.sort_unstable();
-        let scattered = Index::Scattered(sorted);
+        let scattered = KinIndex::Scattered(sorted);
         assert_eq!(scattered.blocks(&key(5)), Some(vec![7, 8]));
         assert_eq!(scattered.blocks(&key(6)), Some(vec![1]));
         assert_eq!(scattered.blocks(&key(7)), Some(vec![]));
-        assert_eq!(Index::Halving.blocks(&key(5)), None);
+        assert_eq!(KinIndex::Halving.blocks(&key(5)), None);
     }
 }

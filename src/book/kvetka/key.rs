@@ -13,11 +13,11 @@ use crate::bytes::Malformed;
 pub(super) const KEY_BYTES: usize = 22;
 
 /// An encoded board.
-pub(super) type Key = [u8; KEY_BYTES];
+pub(super) type KvetkaKey = [u8; KEY_BYTES];
 
 /// Encodes a board; `None` if it needs more than 22 bytes, so that no book can
 /// hold it.
-pub(super) fn key_of(board: &CanonicalBoard) -> Option<Key> {
+pub(super) fn key_of(board: &CanonicalBoard) -> Option<KvetkaKey> {
     let mut bits = Bits::default();
     push_squares(board.squares(), &mut bits)?;
     bits.push(board.en_passant().map_or(0, |file| file + 1), 4)?;
@@ -33,7 +33,7 @@ pub(super) fn key_of(board: &CanonicalBoard) -> Option<Key> {
 /// # Errors
 ///
 /// [`Malformed`] if it is not the board of a position.
-pub(super) fn board_of(key: &Key) -> Result<CanonicalBoard, Malformed> {
+pub(super) fn board_of(key: &KvetkaKey) -> Result<CanonicalBoard, Malformed> {
     let wrong = |what: &str| Malformed::new(0, what);
     let ends = || wrong("the key ends before its board");
     let mut bits = BitReader::new(key, 8 * KEY_BYTES);
@@ -55,7 +55,7 @@ mod tests {
 
     const START: &str = "b60f7960f3a60f58b078e0c1e1a60f5960f3b60f70f0";
 
-    fn hex(key: &Key) -> String {
+    fn hex(key: &KvetkaKey) -> String {
         data_encoding::HEXLOWER.encode(key)
     }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::key::{KEY_BYTES, Key};
+use super::key::{KEY_BYTES, KvetkaKey};
 use crate::book::cache::PageCache;
 use crate::storage::{ReadBuffer, Storage};
 
@@ -20,11 +20,11 @@ const PIECE_BYTES: usize = 186 * KEY_BYTES;
 /// The first keys of the blocks.
 #[derive(Debug)]
 pub(super) struct Kin {
-    content: Content,
+    content: KinContent,
 }
 
 #[derive(Debug)]
-enum Content {
+enum KinContent {
     Kept(Vec<u8>),
     Read(Box<dyn Storage>, PageCache),
 }
@@ -38,22 +38,22 @@ impl Kin {
     pub(super) fn open(file: Box<dyn Storage>, len: u64) -> io::Result<Kin> {
         let content = match usize::try_from(len) {
             Ok(bytes) if len <= KEPT_BYTES => {
-                Content::Kept(file.read(0, bytes, &mut ReadBuffer::default())?.to_vec())
+                KinContent::Kept(file.read(0, bytes, &mut ReadBuffer::default())?.to_vec())
             }
-            _ => Content::Read(file, PageCache::new(PIECES, PIECE_BYTES)),
+            _ => KinContent::Read(file, PageCache::new(PIECES, PIECE_BYTES)),
         };
         Ok(Kin { content })
     }
 
     /// Returns the first key of a block; `None` beyond the end.
-    pub(super) fn key(&self, block: u64) -> io::Result<Option<Key>> {
+    pub(super) fn key(&self, block: u64) -> io::Result<Option<KvetkaKey>> {
         let key = |bytes: &[u8], number: u64| {
             let (keys, _) = bytes.as_chunks();
             keys.get(usize::try_from(number).ok()?).copied()
         };
         match &self.content {
-            Content::Kept(bytes) => Ok(key(bytes, block)),
-            Content::Read(file, cache) => {
+            KinContent::Kept(bytes) => Ok(key(bytes, block)),
+            KinContent::Read(file, cache) => {
                 let offset = block / PIECE_KEYS * PIECE_BYTES as u64;
                 let look = |piece: &[u8]| key(piece, block % PIECE_KEYS);
                 cache.with(file.as_ref(), offset, look)
@@ -63,9 +63,9 @@ impl Kin {
 
     /// Returns the last of the first `blocks` blocks that does not begin after
     /// `key`; `None` if all do.
-    pub(super) fn last_not_after(&self, key: &Key, blocks: u64) -> io::Result<Option<u64>> {
+    pub(super) fn last_not_after(&self, key: &KvetkaKey, blocks: u64) -> io::Result<Option<u64>> {
         let (mut from, mut to) = (0, blocks);
-        if let Content::Kept(bytes) = &self.content {
+        if let KinContent::Kept(bytes) = &self.content {
             let (keys, _) = bytes.as_chunks::<KEY_BYTES>();
             let keys = usize::try_from(blocks)
                 .ok()
@@ -100,8 +100,8 @@ mod tests {
             bytes.extend(key);
         }
         let file = MemoryFile::from(bytes.clone());
-        let pieces = Content::Read(Box::new(file), PageCache::new(3, PIECE_BYTES));
-        for content in [Content::Kept(bytes), pieces] {
+        let pieces = KinContent::Read(Box::new(file), PageCache::new(3, PIECE_BYTES));
+        for content in [KinContent::Kept(bytes), pieces] {
             let kin = Kin { content };
             assert_eq!(kin.key(999).unwrap().unwrap()[..2], [7, 207]);
             assert_eq!(kin.key(1000).unwrap(), None);

@@ -49,12 +49,12 @@ pub(super) struct Ksf {
     len: u64,
     /// Offset of each source; `None` if it is invalid.
     offsets: Vec<Option<u64>>,
-    sources: OnceLock<Vec<Source>>,
+    sources: OnceLock<Vec<SourceRecord>>,
     places: Mutex<HashMap<u16, Arc<Vec<u64>>>>,
 }
 
 #[derive(Clone, Debug)]
-struct Source {
+struct SourceRecord {
     shown: GameSource,
     /// Offset of its first game.
     games_at: u64,
@@ -73,15 +73,15 @@ struct StoredGame<'a> {
 
 /// The reason why a part of the file cannot be read.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum KsfDamage {
     Io(io::Error),
     /// The file violates its format.
     Malformed(Defect),
 }
 
-impl From<io::Error> for Fault {
-    fn from(error: io::Error) -> Fault {
-        Fault::Io(error)
+impl From<io::Error> for KsfDamage {
+    fn from(error: io::Error) -> KsfDamage {
+        KsfDamage::Io(error)
     }
 }
 
@@ -143,15 +143,19 @@ impl Ksf {
         for offset in self.offsets.iter().take(count).flatten() {
             match self.read_source(0, *offset) {
                 Ok((_, address)) => addresses.push(address),
-                Err(Fault::Io(error)) => return Err(error),
-                Err(Fault::Malformed(_)) => {}
+                Err(KsfDamage::Io(error)) => return Err(error),
+                Err(KsfDamage::Malformed(_)) => {}
             }
         }
         Ok(addresses)
     }
 
     /// Reads the source at an offset. Returns it with its raw address.
-    fn read_source(&self, number: usize, offset: u64) -> Result<(Source, Vec<u8>), Fault> {
+    fn read_source(
+        &self,
+        number: usize,
+        offset: u64,
+    ) -> Result<(SourceRecord, Vec<u8>), KsfDamage> {
         let mut buffer = ReadBuffer::default();
         let most = SOURCE_BYTES + MAX_TEXT_BYTES;
         let usual = SOURCE_BYTES + USUAL_GAME_BYTES;
@@ -161,7 +165,7 @@ impl Ksf {
         }
         let parsed = parse_source(bytes).map_err(|Malformed { offset: at, what }| {
             let what = format!("source {number}: {what}");
-            Fault::Malformed(fault(offset + at as u64, what))
+            KsfDamage::Malformed(fault(offset + at as u64, what))
         })?;
         let (mut source, address, length) = parsed;
         source.games_at = offset + length as u64;
@@ -169,7 +173,7 @@ impl Ksf {
     }
 
     /// Returns all sources in order. Unreadable ones are empty.
-    fn all(&self, order: ByteOrder, say: &mut dyn FnMut(Defect)) -> io::Result<&[Source]> {
+    fn all(&self, order: ByteOrder, say: &mut dyn FnMut(Defect)) -> io::Result<&[SourceRecord]> {
         if let Some(sources) = self.sources.get() {
             return Ok(sources);
         }
@@ -190,8 +194,8 @@ impl Ksf {
         order: ByteOrder,
         room: &mut u64,
         say: &mut dyn FnMut(Defect),
-    ) -> io::Result<Source> {
-        let nothing = || Source {
+    ) -> io::Result<SourceRecord> {
+        let nothing = || SourceRecord {
             shown: GameSource {
                 kind: SourceKind::Empty,
                 is_bad: true,
@@ -205,8 +209,8 @@ impl Ksf {
         };
         let (mut source, address) = match self.read_source(number, offset) {
             Ok(read) => read,
-            Err(Fault::Io(error)) => return Err(error),
-            Err(Fault::Malformed(defect)) => {
+            Err(KsfDamage::Io(error)) => return Err(error),
+            Err(KsfDamage::Malformed(defect)) => {
                 say(defect);
                 return Ok(nothing());
             }
@@ -260,8 +264,8 @@ impl Ksf {
         let game = usize::try_from(game).unwrap_or(usize::MAX);
         match self.read_game(source, known, game, page) {
             Ok(found) => Ok(found),
-            Err(Fault::Io(error)) => Err(error),
-            Err(Fault::Malformed(defect)) => {
+            Err(KsfDamage::Io(error)) => Err(error),
+            Err(KsfDamage::Malformed(defect)) => {
                 say(defect);
                 Ok(None)
             }
@@ -271,10 +275,10 @@ impl Ksf {
     fn read_game(
         &self,
         number: u16,
-        source: &Source,
+        source: &SourceRecord,
         game: usize,
         page: &'static Encoding,
-    ) -> Result<Option<ReferencedGame>, Fault> {
+    ) -> Result<Option<ReferencedGame>, KsfDamage> {
         let places = self.places(number, source)?;
         let Some(&near) = places.get(game / STRIDE) else {
             return Ok(None);
@@ -289,7 +293,7 @@ impl Ksf {
 
     /// Returns the offset of every [`STRIDE`]th game of a source, up to the
     /// first unreadable one.
-    fn places(&self, number: u16, source: &Source) -> Result<Arc<Vec<u64>>, Fault> {
+    fn places(&self, number: u16, source: &SourceRecord) -> Result<Arc<Vec<u64>>, KsfDamage> {
         let lock = || self.places.lock();
         if let Some(places) = lock().get(&number) {
             return Ok(Arc::clone(places));
@@ -303,7 +307,7 @@ impl Ksf {
             }
             match self.stored_game(at, &mut buffer, |game| game.bytes as u64) {
                 Ok(bytes) => at += bytes,
-                Err(Fault::Malformed(_)) => break,
+                Err(KsfDamage::Malformed(_)) => break,
                 Err(error) => return Err(error),
             }
         }
@@ -323,7 +327,7 @@ impl Ksf {
         at: u64,
         buffer: &mut ReadBuffer,
         look: impl Fn(&StoredGame<'_>) -> T,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, KsfDamage> {
         let bytes = self.file.read_up_to(at, USUAL_GAME_BYTES, buffer)?;
         if let Ok(game) = parse_game(bytes) {
             return Ok(look(&game));
@@ -332,7 +336,7 @@ impl Ksf {
         let bytes = self.file.read_up_to(at, MAX_GAME_BYTES, &mut exact)?;
         let game = parse_game(bytes).map_err(|Malformed { offset, what }| {
             let what = format!("a game of a source: {what}");
-            Fault::Malformed(fault(at + offset as u64, what))
+            KsfDamage::Malformed(fault(at + offset as u64, what))
         })?;
         Ok(look(&game))
     }
@@ -364,8 +368,8 @@ impl Ksf {
                 left = fewer;
                 match self.stored_game(at, &mut buffer, |game| game.bytes as u64) {
                     Ok(bytes) => at += bytes,
-                    Err(Fault::Io(error)) => return Err(error),
-                    Err(Fault::Malformed(defect)) => {
+                    Err(KsfDamage::Io(error)) => return Err(error),
+                    Err(KsfDamage::Malformed(defect)) => {
                         say(defect);
                         break;
                     }
@@ -398,7 +402,7 @@ impl StoredGame<'_> {
 }
 
 /// Parses a source. Returns it, its address, and the length of both.
-fn parse_source(bytes: &[u8]) -> Result<(Source, &[u8], usize), Malformed> {
+fn parse_source(bytes: &[u8]) -> Result<(SourceRecord, &[u8], usize), Malformed> {
     let mut reader = ByteReader::new(bytes);
     let kind = match reader.u8()? {
         0 => SourceKind::Empty,
@@ -415,7 +419,7 @@ fn parse_source(bytes: &[u8]) -> Result<(Source, &[u8], usize), Malformed> {
         address: String::new(),
         games: reader.u32_be()?,
     };
-    let source = Source { shown, games_at: 0 };
+    let source = SourceRecord { shown, games_at: 0 };
     Ok((source, address, reader.position()))
 }
 

@@ -43,16 +43,17 @@ use std::sync::{Mutex, OnceLock};
 
 use encoding_rs::Encoding;
 
-use self::block::{BLOCK_BYTES, Block};
+use self::block::{BLOCK_BYTES, KvetkaBlock};
 use self::element::Layout;
-use self::index::Index;
+use self::index::KinIndex;
 use self::key::{board_of, key_of};
 use self::kin::Kin;
 use self::ksf::Ksf;
 use super::cache::PageCache;
 use super::defects::Defects;
 use super::{
-    Book, CanonicalBoard, Error, Facts, GameReference, GameSource, Record, ReferencedGame, Scanned,
+    Book, BookFacts, CanonicalBoard, Error, GameReference, GameSource, PositionRecord,
+    ReferencedGame, Scanned,
 };
 use crate::bytes::Malformed;
 use crate::game::Defect;
@@ -71,7 +72,7 @@ pub struct KvetkaOptions {
 /// A Kvetka book, open for reading.
 #[derive(Debug)]
 pub struct KvetkaBook {
-    facts: Facts,
+    facts: BookFacts,
     /// The `.kob` files, in order.
     paths: Vec<PathBuf>,
     others: [PathBuf; 2],
@@ -85,7 +86,7 @@ pub struct KvetkaBook {
     kin: Option<Kin>,
     /// The index, made when it is first needed. It replaces the `.kin` from
     /// then on.
-    index: OnceLock<Index>,
+    index: OnceLock<KinIndex>,
     making: Mutex<()>,
     ksf: Option<Ksf>,
     defects: Defects,
@@ -131,7 +132,7 @@ impl KvetkaBook {
     /// Calls `look` with all blocks in order, until it breaks.
     fn each_block(
         &self,
-        look: &mut dyn FnMut(u64, Block<'_>) -> ControlFlow<()>,
+        look: &mut dyn FnMut(u64, KvetkaBlock<'_>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let mut buffer = ReadBuffer::default();
         let mut next = 0;
@@ -141,7 +142,7 @@ impl KvetkaBook {
             let read = self.file.read(self.offset_of(next), bytes, &mut buffer);
             let read = read.map_err(|source| self.io(source))?;
             for (block, bytes) in (next..).zip(read.chunks_exact(BLOCK_BYTES)) {
-                if look(block, Block::new(bytes)).is_break() {
+                if look(block, KvetkaBlock::new(bytes)).is_break() {
                     return Ok(());
                 }
             }
@@ -154,7 +155,7 @@ impl KvetkaBook {
     fn visit_block(
         &self,
         number: u64,
-        block: Block<'_>,
+        block: KvetkaBlock<'_>,
         visit: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>,
         defect: &mut dyn FnMut(Defect),
     ) -> ControlFlow<()> {
@@ -190,7 +191,7 @@ impl KvetkaBook {
 }
 
 impl Book for KvetkaBook {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &BookFacts {
         &self.facts
     }
 
@@ -198,7 +199,7 @@ impl Book for KvetkaBook {
         self.defects.list()
     }
 
-    fn find(&self, board: &CanonicalBoard) -> Result<Option<Record>, Error> {
+    fn find(&self, board: &CanonicalBoard) -> Result<Option<PositionRecord>, Error> {
         match key_of(board) {
             Some(key) => self.find_key(&key),
             None => Ok(None),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
-use super::block::{BLOCK_BYTES, Block};
+use super::block::{BLOCK_BYTES, KvetkaBlock};
 use super::element::Layout;
 use super::files::HOLDS;
 use super::header;
@@ -16,7 +16,7 @@ use super::strings::{ByteOrder, USUAL_PAGE};
 use super::{KvetkaBook, KvetkaFiles, KvetkaOptions};
 use crate::book::cache::PageCache;
 use crate::book::defects::Defects;
-use crate::book::{Error, Facts, Format, Member};
+use crate::book::{BookFacts, BookFormat, BookMember, Error};
 use crate::game::Defect;
 use crate::storage::{DiskFile, JoinedFiles, Storage};
 
@@ -44,9 +44,13 @@ fn io(path: &Path) -> impl Fn(std::io::Error) -> Error {
     }
 }
 
-fn member(path: &Path, holds: &'static str, file: Option<&dyn Storage>) -> Result<Member, Error> {
+fn member(
+    path: &Path,
+    holds: &'static str,
+    file: Option<&dyn Storage>,
+) -> Result<BookMember, Error> {
     let bytes = file.map(Storage::len).transpose();
-    Ok(Member {
+    Ok(BookMember {
         path: path.to_path_buf(),
         holds,
         bytes: bytes.map_err(io(path))?,
@@ -89,8 +93,8 @@ impl KvetkaBook {
         let present = file.len().map_err(io(&first))?.saturating_sub(begin);
         let blocks = (present / BLOCK_BYTES as u64).min(header.blocks.into());
         let mut book = KvetkaBook {
-            facts: Facts {
-                format: Format::Kvetka,
+            facts: BookFacts {
+                format: BookFormat::Kvetka,
                 stem: files.stem.to_string_lossy().into_owned(),
                 title: None,
                 members,
@@ -193,7 +197,7 @@ impl KvetkaBook {
             let addresses = ksf.addresses(ASKED);
             strings.extend(addresses.map_err(|source| self.ksf_io(source))?);
         }
-        self.each_block(&mut |number, block: Block<'_>| {
+        self.each_block(&mut |number, block: KvetkaBlock<'_>| {
             for element in block.elements().flatten() {
                 let comment = element.comment(self.layout.has_games);
                 strings.extend(comment.map(<[u8]>::to_vec));

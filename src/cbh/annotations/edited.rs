@@ -14,14 +14,18 @@ use super::text::{encode_in_utf8, page_to_utf8};
 use super::{CommentText, text};
 use crate::cbh::CodePage;
 use crate::cbh::edit::diff::{Stretch, compare};
-use crate::game::{ShownWord, Text, shown_characters, shown_words};
+use crate::game::{AnnotationText, ShownWord, shown_characters, shown_words};
 
 /// Longer texts are no remarks: a payload has 64 KB at most.
 const MOST_BYTES: usize = 1 << 20;
 
 /// The payload of `edited`, which was made from the text that is stored in
 /// `payload`.
-pub(in crate::cbh) fn encode_edited(payload: &[u8], edited: &Text, page: CodePage) -> Vec<u8> {
+pub(in crate::cbh) fn encode_edited(
+    payload: &[u8],
+    edited: &AnnotationText,
+    page: CodePage,
+) -> Vec<u8> {
     let kept = payload.get(2..).and_then(|stored| {
         let is_short = stored.len().max(edited.text.len()) <= MOST_BYTES;
         let stored = is_short.then(|| StoredText::new(stored, page))?;
@@ -71,7 +75,7 @@ pub(in crate::cbh) fn divide(stored: &[&str], edited: &str) -> Vec<String> {
 
 /// A piece of the new text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece<'t> {
+enum EditedPiece<'t> {
     /// A part of the stored text, by its place in what is shown of it.
     Kept(Range<usize>),
     /// Written anew.
@@ -90,7 +94,7 @@ struct Alignment<'t> {
     joins: bool,
     /// Places of old words that are gone from there: they may have moved.
     gone: HashMap<Cow<'t, str>, VecDeque<Range<usize>>>,
-    pieces: Vec<Piece<'t>>,
+    pieces: Vec<EditedPiece<'t>>,
 }
 
 impl<'t> Alignment<'t> {
@@ -107,7 +111,7 @@ impl<'t> Alignment<'t> {
     }
 
     /// The new text, piece by piece.
-    fn pieces(mut self) -> Vec<Piece<'t>> {
+    fn pieces(mut self) -> Vec<EditedPiece<'t>> {
         let words = |words: &[ShownWord<'t>]| -> Vec<Cow<'t, str>> {
             words.iter().map(|word| word.word.clone()).collect()
         };
@@ -162,14 +166,14 @@ impl<'t> Alignment<'t> {
     fn keep(&mut self, part: Range<usize>) {
         match self.pieces.last_mut() {
             _ if part.is_empty() => {}
-            Some(Piece::Kept(last)) if last.end == part.start => last.end = part.end,
-            _ => self.pieces.push(Piece::Kept(part)),
+            Some(EditedPiece::Kept(last)) if last.end == part.start => last.end = part.end,
+            _ => self.pieces.push(EditedPiece::Kept(part)),
         }
     }
 
     fn write(&mut self, part: &'t str) {
         if !part.is_empty() {
-            self.pieces.push(Piece::New(part));
+            self.pieces.push(EditedPiece::New(part));
         }
     }
 
@@ -336,7 +340,7 @@ impl<'b> StoredText<'b> {
     /// The bytes of a text of these pieces: in the page if the stored text is
     /// and all new words are in it, else in UTF-8. `None` if they would not be
     /// shown as `edited`.
-    fn assemble(&self, pieces: &[Piece<'_>], edited: &str) -> Option<Vec<u8>> {
+    fn assemble(&self, pieces: &[EditedPiece<'_>], edited: &str) -> Option<Vec<u8>> {
         let in_page = (!self.is_utf8 || self.bytes.is_ascii())
             .then(|| self.join(pieces, |text| self.page.encode_in_page(text), false))
             .flatten();
@@ -353,15 +357,15 @@ impl<'b> StoredText<'b> {
 
     fn join(
         &self,
-        pieces: &[Piece<'_>],
+        pieces: &[EditedPiece<'_>],
         encode: impl Fn(&str) -> Option<Vec<u8>>,
         is_recoded: bool,
     ) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         for piece in pieces {
             match piece {
-                Piece::New(text) => bytes.extend(encode(text)?),
-                Piece::Kept(part) => {
+                EditedPiece::New(text) => bytes.extend(encode(text)?),
+                EditedPiece::Kept(part) => {
                     let (head, kept, tail) = self.whole_characters(part);
                     bytes.extend(encode(self.text.get(head)?)?);
                     if is_recoded {
@@ -418,9 +422,9 @@ mod tests {
 
     /// The bytes after an edit of a text in the page.
     fn edited(page: &str, stored: &[u8], text: &str) -> Vec<u8> {
-        let text = Text {
+        let text = AnnotationText {
             text: text.to_owned(),
-            ..Text::default()
+            ..AnnotationText::default()
         };
         let payload = [&[0, 0], stored].concat();
         let page = CodePage::from_label(page).unwrap();
@@ -549,7 +553,7 @@ mod tests {
                 shown_words(text).map(|word| word.word.into_owned()).collect()
             };
             let after = |text: &str| {
-                let text = Text { text: text.to_owned(), ..Text::default() };
+                let text = AnnotationText { text: text.to_owned(), ..AnnotationText::default() };
                 encode_edited(&[&[0, 0], bytes.as_slice()].concat(), &text, page)[2..].to_vec()
             };
             prop_assert_eq!(words(&page.decode_comment(&after(&text))), words(&text));

@@ -58,7 +58,7 @@ pub(crate) use training::encode as encode_training;
 use super::CodePage;
 use super::moves::EncodeError;
 use crate::bytes::{ByteReader, Malformed};
-use crate::game::{Annotation, Game, MAX_REMARKS};
+use crate::game::{Annotation, Game, MAX_ANNOTATIONS};
 
 /// Bytes before the first remark of a record.
 pub(super) const HEAD_BYTES: usize = 14;
@@ -66,7 +66,7 @@ pub(super) const HEAD_BYTES: usize = 14;
 /// The position of the game as a whole.
 const GAME: i32 = -1;
 
-/// Kinds with places of their own, see [`Places`].
+/// Kinds with places of their own, see [`RemarkKinds`].
 const TEXT_AFTER: u8 = 0x02;
 const TEXT_BEFORE: u8 = 0x82;
 const SYMBOLS: u8 = 0x03;
@@ -130,8 +130,8 @@ pub(super) fn remarks(record: &[u8]) -> impl Iterator<Item = Result<StoredRemark
             return None;
         }
         count += 1;
-        let remark = if count > MAX_REMARKS {
-            let what = format!("more than {MAX_REMARKS} remarks");
+        let remark = if count > MAX_ANNOTATIONS {
+            let what = format!("more than {MAX_ANNOTATIONS} remarks");
             Err(Malformed::new(reader.position(), what))
         } else {
             next_remark(&mut reader)
@@ -190,7 +190,7 @@ pub(super) fn decode(
 ) -> Vec<Malformed> {
     let shape = Shape::of(record, is_whole.then(|| game.tree.len()));
     if shape.is_sorted {
-        let mut places = Places::default();
+        let mut places = RemarkKinds::default();
         for remark in remarks(record).map_while(Result::ok) {
             add(remark.position, places.value(remark, page), game);
         }
@@ -215,7 +215,7 @@ fn add(position: i32, annotation: Annotation, game: &mut Game) {
 pub(super) fn decoded(record: &[u8], page: CodePage) -> Vec<(StoredRemark<'_>, Annotation)> {
     let mut sorted: Vec<_> = remarks(record).map_while(Result::ok).collect();
     sorted.sort_by_key(|remark| remark.position);
-    let mut places = Places::default();
+    let mut places = RemarkKinds::default();
     let value = |remark| (remark, places.value(remark, page));
     sorted.into_iter().map(value).collect()
 }
@@ -225,12 +225,12 @@ pub(super) fn decoded(record: &[u8], page: CodePage) -> Vec<(StoredRemark<'_>, A
 /// of a game, nor have a text before the game and symbols on it: they travel
 /// as they are stored. Texts of several languages are usual.
 #[derive(Debug, Default)]
-struct Places {
+struct RemarkKinds {
     position: i32,
     taken: [u64; 4],
 }
 
-impl Places {
+impl RemarkKinds {
     /// The value of the next remark.
     fn value(&mut self, remark: StoredRemark<'_>, page: CodePage) -> Annotation {
         if self.take(&remark) {
@@ -244,9 +244,9 @@ impl Places {
     fn take(&mut self, remark: &StoredRemark<'_>) -> bool {
         let StoredRemark { position, kind, .. } = *remark;
         if self.position != position {
-            *self = Places {
+            *self = RemarkKinds {
                 position,
-                ..Places::default()
+                ..RemarkKinds::default()
             };
         }
         let (word, bit) = (usize::from(kind / 64), 1 << (kind % 64));

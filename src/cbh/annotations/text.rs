@@ -6,7 +6,7 @@
 //! private characters. [`SIGNS`] maps both to Unicode. Line breaks are CR LF.
 
 use crate::cbh::CodePage;
-use crate::game::{Nation, Text};
+use crate::game::{AnnotationText, Nation};
 
 /// Chess signs: byte in Windows-1252 texts, private character in UTF-8
 /// texts, Unicode. Seen in the context of real texts, or told by two
@@ -199,12 +199,12 @@ pub(super) fn page_to_utf8(byte: u8, shown: &str) -> Vec<u8> {
 
 /// A text's payload → its value; `None` if the payload is too short, or has
 /// bytes after a zero byte that would be lost.
-pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<Text> {
+pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<AnnotationText> {
     let (&[lead, language], bytes) = payload.split_first_chunk()?;
     if bytes.contains(&0) {
         return None;
     }
-    Some(Text {
+    Some(AnnotationText {
         lead,
         language: Nation(language),
         text: page.decode_comment(bytes),
@@ -212,7 +212,7 @@ pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<Text> {
 }
 
 /// A text → its payload.
-pub(super) fn encode(text: &Text, page: CodePage) -> Vec<u8> {
+pub(super) fn encode(text: &AnnotationText, page: CodePage) -> Vec<u8> {
     let mut payload = vec![text.lead, text.language.0];
     payload.extend(page.encode_comment(&text.text));
     payload

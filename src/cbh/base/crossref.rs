@@ -24,7 +24,7 @@ pub enum Grouping {
 
 /// One group of games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Group {
+pub enum GameGroup {
     /// Games of a player (on either side), of a tournament …
     Entity(EntityKind, EntityId),
     /// Games of an opening, whatever the sub-code; `None`: without a code.
@@ -33,13 +33,13 @@ pub enum Group {
     Year(u16),
 }
 
-impl Group {
+impl GameGroup {
     /// The grouping of this group.
     pub fn grouping(self) -> Grouping {
         match self {
-            Group::Entity(kind, _) => Grouping::Entity(kind),
-            Group::Eco(_) => Grouping::Eco,
-            Group::Year(_) => Grouping::Year,
+            GameGroup::Entity(kind, _) => Grouping::Entity(kind),
+            GameGroup::Eco(_) => Grouping::Eco,
+            GameGroup::Year(_) => Grouping::Year,
         }
     }
 
@@ -51,9 +51,9 @@ impl Group {
     /// Index of the group in its grouping.
     fn key(self) -> u32 {
         match self {
-            Group::Entity(_, id) => id.0,
-            Group::Eco(eco) => u32::from(eco.map_or(Eco::COUNT, Eco::index)),
-            Group::Year(year) => u32::from(year),
+            GameGroup::Entity(_, id) => id.0,
+            GameGroup::Eco(eco) => u32::from(eco.map_or(Eco::COUNT, Eco::index)),
+            GameGroup::Year(year) => u32::from(year),
         }
     }
 }
@@ -66,12 +66,12 @@ const YEARS: u32 = 1 << 12;
 
 impl Grouping {
     /// Returns the group with this index.
-    fn group(self, key: u32) -> Group {
+    fn group(self, key: u32) -> GameGroup {
         let short = u16::try_from(key).unwrap_or(u16::MAX);
         match self {
-            Grouping::Entity(kind) => Group::Entity(kind, EntityId(key)),
-            Grouping::Eco => Group::Eco(Eco::new(short, 0)),
-            Grouping::Year => Group::Year(short),
+            Grouping::Entity(kind) => GameGroup::Entity(kind, EntityId(key)),
+            Grouping::Eco => GameGroup::Eco(Eco::new(short, 0)),
+            Grouping::Year => GameGroup::Year(short),
         }
     }
 
@@ -106,7 +106,7 @@ impl Grouping {
             Grouping::Entity(EntityKind::Annotator) => [game.annotator.0, NO_KEY],
             Grouping::Entity(EntityKind::Source) => [game.source.0, NO_KEY],
             Grouping::Entity(EntityKind::Team) => [team(game.white_team), team(game.black_team)],
-            Grouping::Eco => [Group::Eco(game.eco).key(), NO_KEY],
+            Grouping::Eco => [GameGroup::Eco(game.eco).key(), NO_KEY],
             Grouping::Year => [u32::from(game.date.year), NO_KEY],
         }
     }
@@ -119,7 +119,7 @@ impl Grouping {
 /// one, which shares nearly all memory with it.
 #[derive(Clone, Debug)]
 pub struct Crossref {
-    sorted: Arc<Sorted>,
+    sorted: Arc<SortedGroups>,
     /// Games that were added to a group or removed from it since the sort.
     changes: OrdMap<(u32, GameId), Change>,
 }
@@ -133,7 +133,7 @@ enum Change {
 
 /// The games of every group, as of one scan of the base.
 #[derive(Debug)]
-struct Sorted {
+struct SortedGroups {
     grouping: Grouping,
     /// Index in `games` of the first game of each group, and the total number.
     starts: Vec<u32>,
@@ -149,12 +149,12 @@ impl Crossref {
 
     /// The games of `group`, ascending and each once, even if a player plays
     /// himself. None for a group of another grouping.
-    pub fn games(&self, group: Group) -> Cow<'_, [GameId]> {
+    pub fn games(&self, group: GameGroup) -> Cow<'_, [GameId]> {
         self.games_after(group, GameId(0))
     }
 
     /// As [`games`](Crossref::games), only those with an id above `after`.
-    pub fn games_after(&self, group: Group, after: GameId) -> Cow<'_, [GameId]> {
+    pub fn games_after(&self, group: GameGroup, after: GameId) -> Cow<'_, [GameId]> {
         let sorted = self.sorted.games_after(self.key(group), after);
         match self.changes_after(group, after).next() {
             None => sorted.into(),
@@ -163,7 +163,7 @@ impl Crossref {
     }
 
     /// As [`games_after`](Crossref::games_after), as an iterator.
-    pub fn iter_after(&self, group: Group, after: GameId) -> impl Iterator<Item = GameId> {
+    pub fn iter_after(&self, group: GameGroup, after: GameId) -> impl Iterator<Item = GameId> {
         let mut sorted = self
             .sorted
             .games_after(self.key(group), after)
@@ -191,7 +191,7 @@ impl Crossref {
     }
 
     /// Returns whether `group` contains the game.
-    pub fn contains(&self, group: Group, id: GameId) -> bool {
+    pub fn contains(&self, group: GameGroup, id: GameId) -> bool {
         let key = self.key(group);
         let change = key.and_then(|key| self.changes.get(&(key, id)));
         match change {
@@ -201,14 +201,14 @@ impl Crossref {
     }
 
     /// Returns whether `group` has no games.
-    pub fn is_empty(&self, group: Group) -> bool {
+    pub fn is_empty(&self, group: GameGroup) -> bool {
         self.iter_after(group, GameId(0)).next().is_none()
     }
 
     /// The non-empty groups with their numbers of games, by ascending id, code
     /// (none comes last) or year (unknown comes first). The record of an entity
     /// among them may be deleted.
-    pub fn groups(&self) -> impl Iterator<Item = (Group, usize)> {
+    pub fn groups(&self) -> impl Iterator<Item = (GameGroup, usize)> {
         let sorted = u32::try_from(self.sorted.starts.len()).unwrap_or(u32::MAX);
         let last = self.changes.get_max().map_or(0, |((key, _), _)| key + 1);
         (0..sorted.max(last)).filter_map(|key| {
@@ -254,11 +254,15 @@ impl Crossref {
         }
     }
 
-    fn key(&self, group: Group) -> Option<u32> {
+    fn key(&self, group: GameGroup) -> Option<u32> {
         (group.grouping() == self.grouping()).then(|| group.key())
     }
 
-    fn changes_after(&self, group: Group, after: GameId) -> impl Iterator<Item = (GameId, Change)> {
+    fn changes_after(
+        &self,
+        group: GameGroup,
+        after: GameId,
+    ) -> impl Iterator<Item = (GameId, Change)> {
         let key = self.key(group);
         let from = (key.unwrap_or(NO_KEY), after);
         let changes = self
@@ -269,7 +273,7 @@ impl Crossref {
     }
 }
 
-impl Sorted {
+impl SortedGroups {
     fn games(&self, key: Option<u32>) -> &[GameId] {
         key.and_then(|key| self.range(key))
             .and_then(|range| self.games.get(range))
@@ -355,7 +359,7 @@ impl CrossrefBuilder {
         }
         starts.pop();
         Crossref {
-            sorted: Arc::new(Sorted {
+            sorted: Arc::new(SortedGroups {
                 grouping: self.grouping,
                 starts,
                 games,

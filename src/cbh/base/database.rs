@@ -17,7 +17,7 @@ use super::new_base;
 use crate::bytes::Malformed;
 use crate::cbh::annotations;
 use crate::cbh::entities::{
-    Annotators, EntityFile, Players, Sources, Tags, Teams, TournamentExtras, Tournaments,
+    Annotators, EntityFile, Players, Sources, TagRecords, Teams, TournamentExtras, Tournaments,
 };
 use crate::cbh::extended::{self, ExtendedRecord};
 use crate::cbh::layout::foreign_tags;
@@ -28,7 +28,7 @@ use crate::cbh::{CodePage, Error, Family, FileKind, GameId, RecordKind};
 use crate::game::{Defect, Game, Glimpse, Moments};
 use crate::storage::{ReadBuffer, Storage, Store, marked};
 pub use after_save::{Changes, Effects, GameChange};
-pub use entries::Listed;
+pub use entries::ListedRecord;
 use lists::CachedLists;
 pub use opening::Opener;
 
@@ -57,13 +57,13 @@ pub struct Database {
     /// Whether `.cbg` is so long that `.cbh` cannot say every offset in it.
     has_long_moves: bool,
     pub(in crate::cbh) annotations: Box<dyn Storage>,
-    pub(in crate::cbh) extended: Option<(extended::FileHeader, Box<dyn Storage>)>,
+    pub(in crate::cbh) extended: Option<(extended::ExtendedHeader, Box<dyn Storage>)>,
     pub(in crate::cbh) players: EntityFile<Players>,
     pub(in crate::cbh) tournaments: EntityFile<Tournaments>,
     pub(in crate::cbh) annotators: EntityFile<Annotators>,
     pub(in crate::cbh) sources: EntityFile<Sources>,
     pub(in crate::cbh) teams: Option<EntityFile<Teams>>,
-    pub(in crate::cbh) tags: Option<EntityFile<Tags>>,
+    pub(in crate::cbh) tags: Option<EntityFile<TagRecords>>,
     pub(in crate::cbh) tournament_extras: Option<TournamentExtras>,
     pub(in crate::cbh) top_games: Option<TopGames>,
     pub(in crate::cbh) defects: Vec<Defect>,
@@ -82,7 +82,7 @@ pub struct Decoded {
     /// written back.
     pub defects: Vec<Defect>,
     /// The mark of what it was read from, as
-    /// [`stored_mark`](Database::stored_mark) gives it.
+    /// [`stored_fingerprint`](Database::stored_fingerprint) gives it.
     pub mark: u64,
     pub(in crate::cbh) moves: MoveDecoder,
     pub(crate) buffer: ReadBuffer,
@@ -147,7 +147,7 @@ impl Database {
 
     /// Returns whether something was saved since it was opened. Reads may then
     /// mix the old and the new state.
-    pub fn is_over(&self) -> bool {
+    pub fn is_superseded(&self) -> bool {
         let store = self.store.as_ref();
         store.is_some_and(|(store, saves)| store.saves() != *saves)
     }
@@ -371,7 +371,7 @@ impl Database {
     /// # Errors
     ///
     /// [`Error::NotUsed`] if no game has the number; [`Error::Io`].
-    pub fn stored_mark(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error> {
+    pub fn stored_fingerprint(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error> {
         let (record, offset) = self.record_and_moves(id, buffer)?;
         let mut mark = 0;
         let take = |blob: &[u8]| {

@@ -83,7 +83,7 @@ const MEASURED: [(u32, u16); 5] = [
 /// Magnitudes for which sources disagree on that number, with their flags.
 const UNSURE: [(u32, u16); 2] = [(1 << 7, 1 << 7), (1 << 9, 1 << 9)];
 
-/// Flags of contents that are looked for.
+/// Flags of the contents that a search can ask for.
 impl GameFacts {
     /// There are variations.
     pub const VARIATIONS: u32 = VARIATIONS;

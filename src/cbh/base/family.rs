@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::cbh::Error;
 use crate::storage::{
-    self, Access, DiskDirectory, FileFilter, LeftOut, MOST_NAME, Opening, Store, Tree, folder_of,
-    is_same_stem, join_name, names_in, split_name,
+    self, DiskDirectory, FileFilter, FolderTree, LeftOut, MOST_NAME, Store, StoreAccess,
+    StoreOptions, folder_of, is_same_stem, join_name, names_in, split_name,
 };
 
 /// A file of a base, by its content.
@@ -175,7 +175,7 @@ pub struct Family {
     media_folders: Vec<PathBuf>,
     spare_folders: LeftOut,
     /// The folder of the files at `directory`, if it is not on disk.
-    inside: Option<Arc<dyn Tree>>,
+    inside: Option<Arc<dyn FolderTree>>,
 }
 
 impl Family {
@@ -264,14 +264,18 @@ impl Family {
     /// # Errors
     ///
     /// [`Error::Missing`] if a required file is absent.
-    pub fn inside(path: &Path, headers: &OsStr, tree: Arc<dyn Tree>) -> Result<Family, Error> {
+    pub fn inside(
+        path: &Path,
+        headers: &OsStr,
+        tree: Arc<dyn FolderTree>,
+    ) -> Result<Family, Error> {
         let mut family = Family::among(&path.join(headers), tree.names())?;
         family.inside = Some(tree);
         Ok(family)
     }
 
     /// The folder of the files, if it is not on disk.
-    pub fn tree(&self) -> Option<&Arc<dyn Tree>> {
+    pub fn tree(&self) -> Option<&Arc<dyn FolderTree>> {
         self.inside.as_ref()
     }
 
@@ -308,7 +312,7 @@ impl Family {
     /// # Errors
     ///
     /// [`Error::Store`]; [`Error::Io`].
-    pub fn store(&self, access: Access, label: &str) -> Result<Store, Error> {
+    pub fn store(&self, access: StoreAccess, label: &str) -> Result<Store, Error> {
         if let Some(tree) = &self.inside {
             return self.store_inside(Arc::clone(tree), access);
         }
@@ -316,15 +320,17 @@ impl Family {
             file: self.directory.clone(),
             source,
         })?;
-        if access == Access::ReadWrite {
+        if access == StoreAccess::ReadWrite {
             self.ensure_sole_names(&directory)?;
             self.ensure_room_for_journal()?;
         }
         let opened = match self.open_store(&directory, access, label) {
-            Err(error) if access == Access::ReadOnly && is_left_aside(&error, &self.journal()) => {
+            Err(error)
+                if access == StoreAccess::ReadOnly && is_left_aside(&error, &self.journal()) =>
+            {
                 let error = self.store_error()(error);
                 log::warn!("{error}; the base is read without it");
-                self.open_store(&directory, Access::WithoutJournal, label)
+                self.open_store(&directory, StoreAccess::WithoutJournal, label)
             }
             opened => opened,
         };
@@ -342,22 +348,24 @@ impl Family {
             file: self.directory.clone(),
             source,
         })?;
-        let opened = self.open_store(&directory, Access::ReadOnly, "");
+        let opened = self.open_store(&directory, StoreAccess::ReadOnly, "");
         opened.map_err(self.store_error())
     }
 
     fn open_store(
         &self,
         directory: &DiskDirectory,
-        access: Access,
+        access: StoreAccess,
         label: &str,
     ) -> Result<Store, storage::Error> {
         // A base whose name is too long for a journal has none.
         let access = match access {
-            Access::ReadOnly if self.journal().len() > MOST_NAME => Access::WithoutJournal,
+            StoreAccess::ReadOnly if self.journal().len() > MOST_NAME => {
+                StoreAccess::WithoutJournal
+            }
             access => access,
         };
-        let opening = Opening {
+        let opening = StoreOptions {
             journal: &self.journal(),
             label,
             access,
@@ -368,14 +376,14 @@ impl Family {
 
     /// As [`store`](Family::store), for a base in an archive: it has no
     /// journal.
-    fn store_inside(&self, tree: Arc<dyn Tree>, access: Access) -> Result<Store, Error> {
-        if access == Access::ReadWrite {
+    fn store_inside(&self, tree: Arc<dyn FolderTree>, access: StoreAccess) -> Result<Store, Error> {
+        if access == StoreAccess::ReadWrite {
             return Err(self.store_error()(storage::Error::ReadOnly));
         }
-        let opening = Opening {
+        let opening = StoreOptions {
             journal: &self.journal(),
             label: "",
-            access: Access::WithoutJournal,
+            access: StoreAccess::WithoutJournal,
             file_filter: self.file_filter(),
         };
         Store::open(tree, &opening).map_err(self.store_error())

@@ -4,9 +4,9 @@
 //! `.<base>.cbfs-new`. When all of them are durable, a marker file is written,
 //! and they are moved out one by one, `.cbh` last, to unused names. After an
 //! interruption, the next creation of a base of the same name completes a
-//! folder with the marker and removes one without. The marker says what the base
-//! was made of, and what of it was still to be told ([`Receipt`]). A folder that cbfs did not
-//! make, or made for another user, is not touched.
+//! folder with the marker and removes one without. The marker contains the source of
+//! the base and the final messages of the command ([`Receipt`]). A folder that cbfs did
+//! not make, or made for another user, is not touched.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ use crate::storage::{
 const INI: &str = "ini";
 
 /// Error if the marker of an interrupted command was found.
-const COMPLETED: &str = "another command, which was interrupted, had made this base of something else; it is \
+const COMPLETED: &str = "an interrupted command had made this base from another source; it is \
      complete now, and nothing else was done; choose another name";
 
 /// Marker file: all files are complete.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::cbh::{Database, Error, Family, Options, SaveError};
-use crate::storage::{self, Access, Store};
+use crate::storage::{self, Store, StoreAccess};
 
 /// An error of opening a base for changes, or of a change. The base is as
 /// before.
@@ -99,7 +99,7 @@ impl OpenBase {
     pub fn open(
         path: &Path,
         options: &Options,
-        access: Access,
+        access: StoreAccess,
         label: &str,
     ) -> Result<OpenBase, ChangeError> {
         let store = Family::locate(path)?.store(access, label)?;
@@ -109,13 +109,13 @@ impl OpenBase {
     fn of(
         path: &Path,
         options: Options,
-        access: Access,
+        access: StoreAccess,
         store: Arc<Store>,
     ) -> Result<OpenBase, ChangeError> {
         match Database::open_in(path, &options, Arc::clone(&store)) {
             Ok(database) => Ok(OpenBase { database, store }),
             Err(error) => {
-                if access == Access::ReadWrite {
+                if access == StoreAccess::ReadWrite {
                     store.close()?;
                 }
                 Err(error.into())
@@ -144,7 +144,7 @@ impl OpenBase {
     ///
     /// As [`open`](OpenBase::open).
     pub fn to_change(path: &Path, options: &Options, label: &str) -> Result<OpenBase, ChangeError> {
-        OpenBase::open(path, options, Access::ReadWrite, label)
+        OpenBase::open(path, options, StoreAccess::ReadWrite, label)
     }
 
     /// As [`open`](OpenBase::open), for reading only.
@@ -153,7 +153,7 @@ impl OpenBase {
     ///
     /// As [`open`](OpenBase::open).
     pub fn to_read(path: &Path, options: &Options) -> Result<OpenBase, ChangeError> {
-        OpenBase::open(path, options, Access::ReadOnly, "")
+        OpenBase::open(path, options, StoreAccess::ReadOnly, "")
     }
 
     /// As [`to_read`](OpenBase::to_read), with all saves: a journal that
@@ -164,6 +164,6 @@ impl OpenBase {
     /// As [`open`](OpenBase::open).
     pub fn to_copy(path: &Path, options: &Options) -> Result<OpenBase, ChangeError> {
         let store = Family::locate(path)?.store_with_journal()?;
-        OpenBase::of(path, *options, Access::ReadOnly, Arc::new(store))
+        OpenBase::of(path, *options, StoreAccess::ReadOnly, Arc::new(store))
     }
 }

@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 16;
 
 /// A file of a base.
 #[derive(Debug)]
-pub struct Part {
+pub struct BaseFile {
     /// Path relative to the folder of the base, with `/` between folders.
     pub path: String,
     /// Content, with the saves in the journal.
@@ -28,13 +28,13 @@ pub struct Part {
 
 /// The files of a base, without ChessBase's search caches.
 #[derive(Debug)]
-pub struct Parts {
-    files: Vec<Part>,
+pub struct BaseFiles {
+    files: Vec<BaseFile>,
     left_out: LeftOut,
     store: Store,
 }
 
-impl Parts {
+impl BaseFiles {
     /// Opens all files of the base of the file `path`: the `.cbh` first,
     /// pictures of texts last.
     ///
@@ -42,10 +42,10 @@ impl Parts {
     ///
     /// As [`Database::open`](crate::cbh::Database::open); [`Error::Unsupported`] for
     /// names that are not UTF-8.
-    pub fn of(path: &Path) -> Result<Parts, Error> {
+    pub fn of(path: &Path) -> Result<BaseFiles, Error> {
         let store = Family::locate(path)?.store_with_journal()?;
         let family = Family::in_store(path, &store)?;
-        let mut parts = Parts {
+        let mut parts = BaseFiles {
             files: Vec::new(),
             left_out: family.spare_folders().to_vec(),
             store,
@@ -66,7 +66,7 @@ impl Parts {
         };
         let path = family.directory().join(name);
         let modified = fs::metadata(&path).and_then(|stat| stat.modified());
-        self.files.push(Part {
+        self.files.push(BaseFile {
             path: text(name).map_err(about(&path))?,
             file: Box::new(file),
             modified: modified.ok(),
@@ -96,7 +96,7 @@ impl Parts {
                 } else if stat.is_file() {
                     let file: Arc<dyn Storage> =
                         Arc::from(directory.open(&inner)? as Box<dyn Storage>);
-                    self.files.push(Part {
+                    self.files.push(BaseFile {
                         path: inner_name,
                         file: Box::new(file),
                         modified: stat.modified().ok(),
@@ -110,7 +110,7 @@ impl Parts {
     }
 
     /// The files.
-    pub fn files(&self) -> &[Part] {
+    pub fn files(&self) -> &[BaseFile] {
         &self.files
     }
 

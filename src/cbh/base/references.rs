@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cbh::base::database::lists::Record;
+use crate::cbh::base::database::lists::RecordPair;
 use crate::cbh::entities::{ENTITY_FILES, EntityId, EntityKind, PerKind, records_present};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::record::{self, GameRecord, TextRecord};
@@ -64,14 +64,14 @@ fn header_references(bytes: &[u8]) -> Option<[Option<(EntityKind, u32)>; 5]> {
 /// The references to one entity. Deleted games and texts count, and a player on
 /// both sides counts twice, as ChessBase counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reference {
+pub struct ReferenceCount {
     /// Number of references.
     pub count: u32,
     /// The first game or text with a reference.
     pub first: Option<GameId>,
 }
 
-impl Reference {
+impl ReferenceCount {
     pub(in crate::cbh) fn add(&mut self, id: GameId) {
         self.count = self.count.saturating_add(1);
         self.first.get_or_insert(id);
@@ -81,19 +81,19 @@ impl Reference {
 /// The references to all entities of a base, by kind and id.
 #[derive(Debug, Default)]
 pub struct References {
-    pub(in crate::cbh) kinds: PerKind<Vec<Reference>>,
-    pub(in crate::cbh) tags: Vec<Reference>,
+    pub(in crate::cbh) kinds: PerKind<Vec<ReferenceCount>>,
+    pub(in crate::cbh) tags: Vec<ReferenceCount>,
 }
 
 impl References {
     /// The references to one entity.
-    pub fn of(&self, kind: EntityKind, id: EntityId) -> Reference {
+    pub fn of(&self, kind: EntityKind, id: EntityId) -> ReferenceCount {
         let reference = self.kinds.of(kind).get(id.0 as usize);
         reference.copied().unwrap_or_default()
     }
 
     /// The references to the entities of a file.
-    fn of_file(&mut self, file: FileKind) -> Option<&mut Vec<Reference>> {
+    fn of_file(&mut self, file: FileKind) -> Option<&mut Vec<ReferenceCount>> {
         if file == FileKind::Tags {
             return Some(&mut self.tags);
         }
@@ -132,12 +132,14 @@ impl Database {
             let count = self.count_entities(kind);
             let count = count.map_err(|source| self.io(kind.file(), source))?;
             let of_kind = references.kinds.of_mut(kind);
-            of_kind.resize(count as usize, Reference::default());
+            of_kind.resize(count as usize, ReferenceCount::default());
         }
         if let Some(tags) = &self.tags {
             let count = tags.count_present();
             let count = count.map_err(|source| self.io(FileKind::Tags, source))?;
-            references.tags.resize(count as usize, Reference::default());
+            references
+                .tags
+                .resize(count as usize, ReferenceCount::default());
         }
         self.scan(1..u32::MAX, true, &mut |record| {
             for (file, id) in referred(record.bytes, record.extended) {
@@ -172,7 +174,7 @@ struct FileReferences {
     /// Number of records in the file.
     present: u32,
     /// Its length is the largest referenced id + 1.
-    references: Vec<Reference>,
+    references: Vec<ReferenceCount>,
 }
 
 impl ReferenceCounts {
@@ -197,12 +199,12 @@ impl ReferenceCounts {
     }
 
     /// Counts the references of one record, that of game `number`.
-    pub(in crate::cbh) fn add(&mut self, record: &Record<'_>, number: GameId) {
+    pub(in crate::cbh) fn add(&mut self, record: &RecordPair<'_>, number: GameId) {
         for (file, id) in referred(record.bytes, record.extended) {
             let of_file = self.files.get_mut(&file);
             if let Some(of_file) = of_file.filter(|of_file| id < of_file.present) {
                 let len = of_file.references.len().max(id as usize + 1);
-                of_file.references.resize(len, Reference::default());
+                of_file.references.resize(len, ReferenceCount::default());
                 count(&mut of_file.references, id, number);
             }
         }
@@ -210,7 +212,7 @@ impl ReferenceCounts {
 
     /// The references to the entities of `file`, up to the largest referenced
     /// id.
-    pub(in crate::cbh) fn of(&self, file: FileKind) -> &[Reference] {
+    pub(in crate::cbh) fn of(&self, file: FileKind) -> &[ReferenceCount] {
         self.files
             .get(&file)
             .map_or(&[], |of_file| &of_file.references)
@@ -218,7 +220,7 @@ impl ReferenceCounts {
 }
 
 /// Counts a reference. Returns `false` if the entity does not exist.
-fn count(references: &mut [Reference], entity: u32, id: GameId) -> bool {
+fn count(references: &mut [ReferenceCount], entity: u32, id: GameId) -> bool {
     match references.get_mut(entity as usize) {
         Some(reference) => {
             reference.add(id);

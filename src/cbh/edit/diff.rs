@@ -24,7 +24,7 @@ pub(in crate::cbh) struct Stretch {
 pub(in crate::cbh) fn compare<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Stretch> {
     let (mut old_at, mut new_at) = (0, 0);
     let mut stretches = Vec::new();
-    let end = Run {
+    let end = CommonRun {
         old: old.len(),
         new: new.len(),
         len: 0,
@@ -46,7 +46,7 @@ pub(in crate::cbh) fn compare<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Stretch
 
 /// A common run: `len` equal items, from `old` and `new` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
+struct CommonRun {
     old: usize,
     new: usize,
     len: usize,
@@ -54,7 +54,7 @@ struct Run {
 
 /// Returns the common runs in order. Runs that are adjacent in both sequences
 /// are joined.
-fn common_runs<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Run> {
+fn common_runs<T: PartialEq>(old: &[T], new: &[T]) -> Vec<CommonRun> {
     let equal_ends = old.iter().rev().zip(new.iter().rev());
     let tail = equal_ends.take_while(|(old, new)| old == new).count();
     let (old_end, new_end) = (old.len() - tail, new.len() - tail);
@@ -64,9 +64,9 @@ fn common_runs<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Run> {
     );
     let mut runs = Runs::default();
     while !old_rest.is_empty() && !new_rest.is_empty() {
-        let search = Search::new(old_rest, new_rest);
+        let search = DiffSearch::new(old_rest, new_rest);
         for run in search.runs.iter().rev() {
-            runs.push(Run {
+            runs.push(CommonRun {
                 old: old_end - old_rest.len() + run.old,
                 new: new_end - new_rest.len() + run.new,
                 len: run.len,
@@ -75,7 +75,7 @@ fn common_runs<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Run> {
         old_rest = old_rest.get(search.end.0..).unwrap_or_default();
         new_rest = new_rest.get(search.end.1..).unwrap_or_default();
     }
-    runs.push(Run {
+    runs.push(CommonRun {
         old: old_end,
         new: new_end,
         len: tail,
@@ -84,10 +84,10 @@ fn common_runs<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Run> {
 }
 
 #[derive(Default)]
-struct Runs(Vec<Run>);
+struct Runs(Vec<CommonRun>);
 
 impl Runs {
-    fn push(&mut self, run: Run) {
+    fn push(&mut self, run: CommonRun) {
         match self.0.last_mut() {
             _ if run.len == 0 => {}
             Some(last) if last.old + last.len == run.old && last.new + last.len == run.new => {
@@ -99,11 +99,11 @@ impl Runs {
 }
 
 /// A search from the start of both sequences.
-struct Search {
+struct DiffSearch {
     /// End of the path in each sequence.
     end: (usize, usize),
     /// The runs of the path, last first.
-    runs: Vec<Run>,
+    runs: Vec<CommonRun>,
 }
 
 /// End in the old sequence of each diagonal after a number of edits: `d` edits
@@ -116,8 +116,8 @@ fn new_place(old: usize, index: usize, edits: usize) -> Option<usize> {
     (old + edits).checked_sub(2 * index)
 }
 
-impl Search {
-    fn new<T: PartialEq>(old: &[T], new: &[T]) -> Search {
+impl DiffSearch {
+    fn new<T: PartialEq>(old: &[T], new: &[T]) -> DiffSearch {
         let mut rows: Vec<Reach> = Vec::new();
         loop {
             let edits = rows.len();
@@ -135,14 +135,14 @@ impl Search {
             rows.push(row);
             let Some((index, old_at, new_at)) = furthest else {
                 let end = (old.len(), new.len());
-                return Search {
+                return DiffSearch {
                     end,
                     runs: Vec::new(),
                 };
             };
             if edits == MOST_EDITS || (old_at, new_at) == (old.len(), new.len()) {
                 let end = (old_at, new_at);
-                return Search {
+                return DiffSearch {
                     end,
                     runs: walk_back(&rows, index),
                 };
@@ -177,13 +177,13 @@ fn equal_items<T: PartialEq>(old: &[T], new: &[T], old_at: usize, new_at: Option
 
 /// Returns the runs of the path that ends on this diagonal of the last row,
 /// last first.
-fn walk_back(rows: &[Reach], mut index: usize) -> Vec<Run> {
+fn walk_back(rows: &[Reach], mut index: usize) -> Vec<CommonRun> {
     let mut runs = Vec::new();
     for (edits, row) in rows.iter().enumerate().rev() {
         let before = edits.checked_sub(1).and_then(|edits| rows.get(edits));
         let (begin, from) = begin(before, index);
         let reach = row.get(index).copied().unwrap_or(begin);
-        runs.push(Run {
+        runs.push(CommonRun {
             old: begin,
             new: new_place(begin, index, edits).unwrap_or(0),
             len: reach - begin,

@@ -16,7 +16,7 @@ use crate::cbh::moves::{self, EncodeError, Encoded};
 use crate::cbh::{CodePage, GameId, StoredGame};
 use crate::game::{Annotation, Game, MoveTree, Ply, PlyId};
 use matched::Matched;
-use merge::Merge;
+use merge::AnnotationMerge;
 pub(in crate::cbh) use open::settled;
 
 /// Encodes a new game.
@@ -79,14 +79,14 @@ pub fn rewrite(
     };
     let position = |ply: PlyId| match &sequence {
         Some(sequence) => sequence.position(ply).unwrap_or(i32::MAX),
-        None => position_of(matched.read_of(ply).unwrap_or(ply)),
+        None => position_of(matched.stored_ply(ply).unwrap_or(ply)),
     };
     let record = stored.annotations.as_deref().unwrap_or_default();
     let old = OldRemarks::new(record, &read.tree, page);
-    let mut merge = Merge::new(&old.remarks, page);
+    let mut merge = AnnotationMerge::new(&old.remarks, page);
     for index in 0..=edited.tree.len() {
         if let Some(ply) = edited.tree.place(index) {
-            let kept = matched.read_of(ply).map_or(0..0, |read| old.on(read));
+            let kept = matched.stored_ply(ply).map_or(0..0, |read| old.on(read));
             merge.ply(position(ply), kept, edited.annotations.on(ply));
         }
     }

@@ -27,18 +27,18 @@ mod texts;
 mod writing;
 
 pub use error::SaveError;
-pub use import::{Appended, Imported, Importer, Past, PreparedGame};
-pub use merge::Mention;
+pub use import::{Appended, CopiedMetadata, Imported, Importer, PreparedGame};
+pub use merge::ReferenceSite;
 pub use texts::PreparedText;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::time::SystemTime;
 
-use crate::cbh::base::references::{EntityRef, Reference, referred};
+use crate::cbh::base::references::{EntityRef, ReferenceCount, referred};
 use crate::cbh::edit::rewrite::{has_same_moves, rewrite, settled, write_encoded};
 use crate::cbh::entities::{Entity, EntityId, EntityKind, EventDetails, ExtraChange, Unfit};
-use crate::cbh::extended::{ExtendedRecord, FileHeader as ExtendedHeader};
+use crate::cbh::extended::{ExtendedHeader, ExtendedRecord};
 use crate::cbh::layout::foreign_tags;
 use crate::cbh::moves::{Encoded, MoveDecoder};
 use crate::cbh::record::{self, GameRecord, MOST_GAMES, NEW_GAME, RECORD_BYTES};
@@ -219,7 +219,7 @@ impl<'a> Saver<'a> {
     }
 
     /// A new record of `.cbj`, stamped as of now or as in the `past`.
-    fn new_extended(&mut self, past: Option<&Past>) -> Result<ExtendedRecord, SaveError> {
+    fn new_extended(&mut self, past: Option<&CopiedMetadata>) -> Result<ExtendedRecord, SaveError> {
         let record_bytes = self.extended.unwrap_or(NEW_EXTENDED).record_bytes as usize;
         let mut new = ExtendedRecord::decode(&ExtendedRecord::new_bytes(record_bytes));
         if let Some(past) = past {
@@ -237,7 +237,7 @@ impl<'a> Saver<'a> {
         &mut self,
         game: &Game,
         encoded: Encoded,
-        past: Option<&Past>,
+        past: Option<&CopiedMetadata>,
     ) -> Result<GameId, SaveError> {
         let (unfit, kept) = (self.unfit.len(), self.kept.len());
         let appended = self.append_or_leave(game, encoded, past);
@@ -258,7 +258,7 @@ impl<'a> Saver<'a> {
         &mut self,
         game: &Game,
         encoded: Encoded,
-        past: Option<&Past>,
+        past: Option<&CopiedMetadata>,
     ) -> Result<GameId, SaveError> {
         let id = self.next_free()?;
         let before = GameRecords {
@@ -288,7 +288,7 @@ impl<'a> Saver<'a> {
     }
 
     /// Takes over of the `past` what stands in the new records alone.
-    fn put_past(&mut self, id: GameId, past: Option<&Past>) -> Result<(), SaveError> {
+    fn put_past(&mut self, id: GameId, past: Option<&CopiedMetadata>) -> Result<(), SaveError> {
         let Some(past) = past else {
             return Ok(());
         };
@@ -594,9 +594,12 @@ impl Saver<'_> {
 
     /// Counts the references to some entities exactly, by a scan of all records
     /// as after the save.
-    fn look_up(&self, names: Vec<EntityRef>) -> Result<BTreeMap<EntityRef, Reference>, SaveError> {
-        let default = Reference::default();
-        let mut found: BTreeMap<EntityRef, Reference> =
+    fn look_up(
+        &self,
+        names: Vec<EntityRef>,
+    ) -> Result<BTreeMap<EntityRef, ReferenceCount>, SaveError> {
+        let default = ReferenceCount::default();
+        let mut found: BTreeMap<EntityRef, ReferenceCount> =
             names.into_iter().map(|name| (name, default)).collect();
         if found.is_empty() {
             return Ok(found);

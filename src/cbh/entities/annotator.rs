@@ -1,6 +1,6 @@
 //! Annotators, `.cbc`: name (45 bytes).
 
-use super::{Fields, Kind, read_string};
+use super::{EntityLayout, Fields, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::CodePage;
 
@@ -8,7 +8,7 @@ use crate::cbh::CodePage;
 #[derive(Debug)]
 pub(crate) enum Annotators {}
 
-impl Kind for Annotators {
+impl EntityLayout for Annotators {
     type Value = String;
 
     const DATA_BYTES: usize = 53;

@@ -1,25 +1,25 @@
 //! Insertion into and removal from the AVL tree of an entity file. The
 //! resulting links are exactly those that ChessBase writes.
 //!
-//! The functions work over the trait [`Nodes`], which loads only the records
+//! The functions work over the trait [`TreeNodes`], which loads only the records
 //! that they visit.
 
 use super::edit::EditError;
-use super::tree::{NO_CHILD, Node, Side};
+use super::tree::{NO_CHILD, TreeNode, TreeSide};
 
 /// Access to the nodes of a tree by record id.
-pub(super) trait Nodes {
+pub(super) trait TreeNodes {
     /// Returns the links of a record.
     ///
     /// # Errors
     ///
     /// [`EditError::Damaged`] if the record does not exist, is deleted, or has
     /// an impossible balance; [`EditError::Io`].
-    fn node(&mut self, link: i32) -> Result<Node, EditError>;
+    fn node(&mut self, link: i32) -> Result<TreeNode, EditError>;
 
-    /// Replaces the links of a record that [`node`](Nodes::node) has returned
+    /// Replaces the links of a record that [`node`](TreeNodes::node) has returned
     /// before.
-    fn set_node(&mut self, id: i32, node: Node) -> Result<(), EditError>;
+    fn set_node(&mut self, id: i32, node: TreeNode) -> Result<(), EditError>;
 
     /// Sets the root of the tree.
     fn set_root(&mut self, root: i32);
@@ -27,7 +27,7 @@ pub(super) trait Nodes {
 
 /// The records from the root down to a node, each with the side that the path
 /// takes there.
-pub(super) type TreePath = Vec<(i32, Side)>;
+pub(super) type TreePath = Vec<(i32, TreeSide)>;
 
 /// Maximum height. A balanced tree of 2^24 records is at most 1.44 × 24 high.
 pub(super) const MOST_HEIGHT: usize = 40;
@@ -39,11 +39,11 @@ pub(super) const MOST_HEIGHT: usize = 40;
 /// [`EditError::Damaged`] if the balances contradict the shape of the tree;
 /// some links have been changed then.
 pub(super) fn attach(
-    nodes: &mut impl Nodes,
+    nodes: &mut impl TreeNodes,
     mut path: TreePath,
     new: i32,
 ) -> Result<(), EditError> {
-    nodes.set_node(new, Node::LEAF)?;
+    nodes.set_node(new, TreeNode::LEAF)?;
     relink(nodes, path.last(), new)?;
     while let Some((at, side)) = path.pop() {
         let mut node = nodes.node(at)?;
@@ -66,7 +66,11 @@ pub(super) fn attach(
 /// # Errors
 ///
 /// As [`attach`].
-pub(super) fn detach(nodes: &mut impl Nodes, mut path: TreePath, id: i32) -> Result<(), EditError> {
+pub(super) fn detach(
+    nodes: &mut impl TreeNodes,
+    mut path: TreePath,
+    id: i32,
+) -> Result<(), EditError> {
     let node = nodes.node(id)?;
     if node.left == NO_CHILD || node.right == NO_CHILD {
         let child = node.left.max(node.right);
@@ -95,20 +99,20 @@ pub(super) fn detach(nodes: &mut impl Nodes, mut path: TreePath, id: i32) -> Res
 /// Moves the in-order successor of `id` to the position of `id`, and extends
 /// `path` to where the successor was.
 fn replace_by_successor(
-    nodes: &mut impl Nodes,
+    nodes: &mut impl TreeNodes,
     path: &mut TreePath,
     id: i32,
-    node: Node,
+    node: TreeNode,
 ) -> Result<(), EditError> {
     let place = path.len();
-    path.push((id, Side::Right));
+    path.push((id, TreeSide::Right));
     let mut next = node.right;
     let mut successor = nodes.node(next)?;
     while successor.left != NO_CHILD {
         if path.len() > MOST_HEIGHT {
             return Err(EditError::damaged(0, "the tree is too high"));
         }
-        path.push((next, Side::Left));
+        path.push((next, TreeSide::Left));
         next = successor.left;
         successor = nodes.node(next)?;
     }
@@ -122,7 +126,11 @@ fn replace_by_successor(
 
 /// Makes `child` the child at the last step of a path, or the root if the path
 /// is empty.
-fn relink(nodes: &mut impl Nodes, step: Option<&(i32, Side)>, child: i32) -> Result<(), EditError> {
+fn relink(
+    nodes: &mut impl TreeNodes,
+    step: Option<&(i32, TreeSide)>,
+    child: i32,
+) -> Result<(), EditError> {
     match step {
         None => nodes.set_root(child),
         Some(&(parent, side)) => {
@@ -137,10 +145,10 @@ fn relink(nodes: &mut impl Nodes, step: Option<&(i32, Side)>, child: i32) -> Res
 /// Rotates the subtree at `at`, one side of which is two levels higher. Returns
 /// the new top, and whether the subtree is now lower than before.
 fn rotate(
-    nodes: &mut impl Nodes,
+    nodes: &mut impl TreeNodes,
     at: i32,
-    mut node: Node,
-    heavy: Side,
+    mut node: TreeNode,
+    heavy: TreeSide,
 ) -> Result<(i32, bool), EditError> {
     let (light, weight) = (heavy.other(), heavy.weight());
     let child_at = node.child(heavy);

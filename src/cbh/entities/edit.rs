@@ -25,8 +25,8 @@ use super::collation::Collation;
 use super::entity::Entity;
 use super::fields::NameForm;
 use super::id_set::IdSet;
-use super::tree::Node;
-use super::{DELETED, EntityId, FileHeader, LINK_BYTES, MOST_RECORDS};
+use super::tree::TreeNode;
+use super::{DELETED, EntityFileHeader, EntityId, LINK_BYTES, MOST_RECORDS};
 use crate::bytes::ByteReader;
 use crate::cbh::{CodePage, FileKind};
 use crate::storage::{ReadBuffer, Storage};
@@ -63,8 +63,8 @@ pub struct EntityEditor<'a> {
     layout: Layout,
     records_at: u64,
     /// The header in the file.
-    stored: FileHeader,
-    header: FileHeader,
+    stored: EntityFileHeader,
+    header: EntityFileHeader,
     /// Records that were changed, with their new bytes. Some may equal the file
     /// again.
     changed: Changed,
@@ -87,7 +87,7 @@ impl<'a> EntityEditor<'a> {
             Layout::of(file).ok_or_else(|| EditError::damaged(0, "no file of entities"))?;
         let mut buffer = ReadBuffer::default();
         let header = storage.read_up_to(0, 28, &mut buffer)?;
-        let header = FileHeader::decode(header, layout.data_bytes)?;
+        let header = EntityFileHeader::decode(header, layout.data_bytes)?;
         let editor = EntityEditor {
             storage,
             layout,
@@ -229,7 +229,7 @@ impl<'a> EntityEditor<'a> {
         }
         let id = self.take_id(lost)?;
         let mut record = vec![0; LINK_BYTES];
-        Node::LEAF.encode(&mut record)?;
+        TreeNode::LEAF.encode(&mut record)?;
         record.extend_from_slice(data);
         self.changed.insert(id, &record);
         self.header.live_count = self.header.live_count.saturating_add(1);
@@ -251,7 +251,7 @@ impl<'a> EntityEditor<'a> {
         let first_deleted = self.chain()?;
         let detached = self.remove_from_tree(id.0);
         let mut record = self.record(id.0).to_vec();
-        let deleted = Node {
+        let deleted = TreeNode {
             left: DELETED,
             right: first_deleted,
             balance: 0,
@@ -459,7 +459,7 @@ pub(super) fn data_of(record: &[u8]) -> &[u8] {
 }
 
 fn is_deleted(record: &[u8]) -> bool {
-    Node::decode(record).is_ok_and(|(node, _)| node.is_deleted())
+    TreeNode::decode(record).is_ok_and(|(node, _)| node.is_deleted())
 }
 
 /// Writes the number of references and the first game, which are the last eight

@@ -3,10 +3,12 @@
 
 use super::fields::Fields;
 use super::names::append_tournament;
-use super::{Annotators, Kind, NameForm, Players, Sources, Tags, Teams, Tournaments, Unfit};
+use super::{
+    Annotators, EntityLayout, NameForm, Players, Sources, TagRecords, Teams, Tournaments, Unfit,
+};
 use crate::bytes::Malformed;
 use crate::cbh::{CodePage, FileKind};
-use crate::game::{GameTag, PlayerName, Source, Team, Tournament};
+use crate::game::{GameLabel, PlayerName, Source, Team, Tournament};
 
 /// The content of a record of an entity file.
 #[derive(Clone, Debug)]
@@ -23,7 +25,7 @@ pub enum Entity {
     /// A record of `.cbe`.
     Team(Team),
     /// A record of `.cbl`.
-    Tag(GameTag),
+    Tag(GameLabel),
 }
 
 /// The record data of an entity.
@@ -61,7 +63,7 @@ impl Entity {
             FileKind::Annotators => Entity::Annotator(decode::<Annotators>(data, page)?),
             FileKind::Sources => Entity::Source(decode::<Sources>(data, page)?),
             FileKind::Teams => Entity::Team(decode::<Teams>(data, page)?),
-            FileKind::Tags => Entity::Tag(decode::<Tags>(data, page)?),
+            FileKind::Tags => Entity::Tag(decode::<TagRecords>(data, page)?),
             _ => return Err(Malformed::new(0, "no file of entities")),
         })
     }
@@ -81,7 +83,7 @@ impl Entity {
             Entity::Annotator(value) => encode::<Annotators>(value, old, form),
             Entity::Source(value) => encode::<Sources>(value, old, form),
             Entity::Team(value) => encode::<Teams>(value, old, form),
-            Entity::Tag(value) => encode::<Tags>(value, old, form),
+            Entity::Tag(value) => encode::<TagRecords>(value, old, form),
         }
     }
 
@@ -115,13 +117,13 @@ impl Entity {
     }
 }
 
-fn decode<K: Kind>(data: &[u8], page: CodePage) -> Result<K::Value, Malformed> {
+fn decode<K: EntityLayout>(data: &[u8], page: CodePage) -> Result<K::Value, Malformed> {
     let mut value = K::Value::default();
     K::decode(data, page, &mut value)?;
     Ok(value)
 }
 
-fn encode<K: Kind>(
+fn encode<K: EntityLayout>(
     value: &K::Value,
     old: Option<&[u8]>,
     form: NameForm,
@@ -197,7 +199,7 @@ mod tests {
                 year: 2008,
                 nation: Nation(53),
             }),
-            Entity::Tag(GameTag {
+            Entity::Tag(GameLabel {
                 titles: std::array::from_fn(|at| format!("title {at}")),
             }),
         ];

@@ -7,12 +7,12 @@ use std::io;
 use super::collation::Collation;
 use super::edit::{EditError, Layout, data_of, set_end};
 use super::id_set::IdSet;
-use super::tree::{NO_CHILD, Node, Tree};
+use super::tree::{EntityTree, NO_CHILD, TreeNode};
 use super::zeros::end_of_data;
-use super::{DELETED, FileHeader, MOST_RECORDS};
+use super::{DELETED, EntityFileHeader, MOST_RECORDS};
 use crate::bytes::ByteReader;
 use crate::cbh::FileKind;
-use crate::cbh::base::references::Reference;
+use crate::cbh::base::references::ReferenceCount;
 use crate::storage::{ReadBuffer, Storage};
 
 /// Longest header that is believed.
@@ -25,7 +25,7 @@ const READ_BYTES: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(in crate::cbh) struct EntityTable {
     layout: Layout,
-    header: FileHeader,
+    header: EntityFileHeader,
     /// The number of records, and of further header bytes, as the file states
     /// them.
     claimed: u32,
@@ -67,7 +67,7 @@ impl EntityTable {
         let layout = layout_of(file)?;
         let mut buffer = ReadBuffer::default();
         let header = storage.read_up_to(0, 28, &mut buffer)?;
-        let mut header = FileHeader::decode(header, layout.data_bytes)?;
+        let mut header = EntityFileHeader::decode(header, layout.data_bytes)?;
         let stated_further = header.further_bytes;
         header.further_bytes = fitting(header, layout.record_bytes() as u64, storage.len()?);
         let table = EntityTable::load(layout, header, storage)?;
@@ -88,26 +88,26 @@ impl EntityTable {
     pub(in crate::cbh) fn rescue(
         file: FileKind,
         storage: &dyn Storage,
-        uses: &[Reference],
+        uses: &[ReferenceCount],
     ) -> Result<Option<EntityTable>, EditError> {
         let layout = layout_of(file)?;
-        let Some(header) = FileHeader::of_length(storage.len()?, layout.data_bytes) else {
+        let Some(header) = EntityFileHeader::of_length(storage.len()?, layout.data_bytes) else {
             return Ok(None);
         };
         let mut table = EntityTable::load(layout, header, storage)?;
         if !table.agrees_with(uses) {
             return Ok(None);
         }
-        let is_live = |node: Node| !node.is_deleted();
+        let is_live = |node: TreeNode| !node.is_deleted();
         table.header.root = table.head_of(is_live, |node| [node.left, node.right]);
-        table.header.first_deleted = table.head_of(Node::is_deleted, |node| [node.right; 2]);
+        table.header.first_deleted = table.head_of(TreeNode::is_deleted, |node| [node.right; 2]);
         table.header.live_count = table.live_count();
         Ok(Some(table))
     }
 
     fn load(
         layout: Layout,
-        header: FileHeader,
+        header: EntityFileHeader,
         storage: &dyn Storage,
     ) -> Result<EntityTable, EditError> {
         let mut buffer = ReadBuffer::default();
@@ -192,7 +192,7 @@ impl EntityTable {
 
     /// Returns whether each record in `uses` looks valid, and at least half of
     /// them state the same references.
-    fn agrees_with(&self, uses: &[Reference]) -> bool {
+    fn agrees_with(&self, uses: &[ReferenceCount]) -> bool {
         let (mut used, mut agreeing) = (0, 0);
         for (id, reference) in (0..).zip(uses) {
             let Some(first) = reference.first.filter(|_| id < self.capacity()) else {
@@ -210,7 +210,7 @@ impl EntityTable {
     /// The number of references and the first game that a record states, if
     /// these and its links are possible.
     fn plausible_reference(&self, id: u32) -> Option<(u32, u32)> {
-        let (node, data) = Node::decode(self.record(id)).ok()?;
+        let (node, data) = TreeNode::decode(self.record(id)).ok()?;
         let is_link = |to: i32| {
             to == NO_CHILD || u32::try_from(to).is_ok_and(|to| to < self.capacity() && to != id)
         };
@@ -225,7 +225,11 @@ impl EntityTable {
 
     /// The only record of a selection that no other of them links to, or
     /// [`NO_CHILD`].
-    fn head_of(&self, is_one: impl Fn(Node) -> bool, links: impl Fn(Node) -> [i32; 2]) -> i32 {
+    fn head_of(
+        &self,
+        is_one: impl Fn(TreeNode) -> bool,
+        links: impl Fn(TreeNode) -> [i32; 2],
+    ) -> i32 {
         let nodes = (0..self.capacity()).filter_map(|id| Some((id, self.node(id)?)));
         let ones = || nodes.clone().filter(|(_, node)| is_one(*node));
         let mut linked = IdSet::below(self.capacity());
@@ -239,11 +243,11 @@ impl EntityTable {
         }
     }
 
-    fn node(&self, id: u32) -> Option<Node> {
-        Some(Node::decode(self.record(id)).ok()?.0)
+    fn node(&self, id: u32) -> Option<TreeNode> {
+        Some(TreeNode::decode(self.record(id)).ok()?.0)
     }
 
-    fn set_node(&mut self, id: u32, node: Node) {
+    fn set_node(&mut self, id: u32, node: TreeNode) {
         // Every record has room for its links.
         let _ = node.encode(self.record_mut(id));
     }
@@ -255,7 +259,7 @@ impl EntityTable {
 
     /// Sets the number of references and the first game of a record. Returns
     /// whether they have changed.
-    pub(in crate::cbh) fn set_reference(&mut self, id: u32, reference: Reference) -> bool {
+    pub(in crate::cbh) fn set_reference(&mut self, id: u32, reference: ReferenceCount) -> bool {
         let before = self.record(id).to_vec();
         let first = reference.first.map_or(0, |first| first.0);
         set_end(self.record_mut(id), reference.count, first);
@@ -264,9 +268,9 @@ impl EntityTable {
 
     /// Deletes a record. The tree and the chain have to be rebuilt afterwards.
     pub(in crate::cbh) fn delete(&mut self, id: u32) {
-        let deleted = Node {
+        let deleted = TreeNode {
             left: DELETED,
-            ..Node::LEAF
+            ..TreeNode::LEAF
         };
         self.set_node(id, deleted);
         set_end(self.record_mut(id), 0, 0);
@@ -274,7 +278,7 @@ impl EntityTable {
 
     /// Restores a deleted record as a leaf.
     pub(in crate::cbh) fn revive(&mut self, id: u32) {
-        self.set_node(id, Node::LEAF);
+        self.set_node(id, TreeNode::LEAF);
     }
 
     /// Removes all records except those for which `keeps` returns true. Returns
@@ -338,9 +342,9 @@ impl EntityTable {
         (0..self.capacity()).fold(0, |count, id| count + u32::from(self.is_live(id)))
     }
 
-    fn tree(&self) -> Tree {
+    fn tree(&self) -> EntityTree {
         let nodes = (0..self.capacity()).filter_map(|id| self.node(id));
-        Tree {
+        EntityTree {
             root: self.header.root,
             nodes: nodes.collect(),
         }
@@ -373,7 +377,7 @@ impl EntityTable {
         let mut first = NO_CHILD;
         for id in (0..self.capacity()).rev() {
             if !self.is_live(id) {
-                let node = Node {
+                let node = TreeNode {
                     left: DELETED,
                     right: first,
                     balance: 0,
@@ -409,7 +413,7 @@ fn end_of(data: &[u8]) -> Option<(u32, u32)> {
 
 /// The number of further header bytes: as stated, unless that is a value never
 /// seen and 4 or 0 fits the length of the file.
-fn fitting(header: FileHeader, record_bytes: u64, len: u64) -> u32 {
+fn fitting(header: EntityFileHeader, record_bytes: u64, len: u64) -> u32 {
     let end = |further: u32| 28 + u64::from(further) + u64::from(header.capacity) * record_bytes;
     let stated = header.further_bytes;
     if [0, 4].contains(&stated) || end(stated) == len {
@@ -422,7 +426,7 @@ fn fitting(header: FileHeader, record_bytes: u64, len: u64) -> u32 {
 /// A perfectly balanced tree of records in this order: its root, and the links
 /// of each record. The two sides of a node differ by at most one record, hence
 /// by at most one level.
-fn balanced(order: &[u32]) -> (i32, Vec<(u32, Node)>) {
+fn balanced(order: &[u32]) -> (i32, Vec<(u32, TreeNode)>) {
     let middle = |from: usize, to: usize| from + (to - from) / 2;
     let id_at = |from: usize, to: usize| match order.get(middle(from, to)) {
         Some(id) if from < to => id.cast_signed(),
@@ -439,7 +443,7 @@ fn balanced(order: &[u32]) -> (i32, Vec<(u32, Node)>) {
         let balance = height(to - at - 1) - height(at - from);
         nodes.push((
             id,
-            Node {
+            TreeNode {
                 left: id_at(from, at),
                 right: id_at(at + 1, to),
                 balance: i8::try_from(balance).unwrap_or(0),
@@ -459,9 +463,9 @@ mod tests {
         for count in 0..300 {
             let order: Vec<u32> = (0..count).rev().collect();
             let (root, nodes) = balanced(&order);
-            let mut tree = Tree {
+            let mut tree = EntityTree {
                 root,
-                nodes: vec![Node::LEAF; nodes.len()],
+                nodes: vec![TreeNode::LEAF; nodes.len()],
             };
             for (id, node) in nodes {
                 tree.nodes[id as usize] = node;

@@ -56,7 +56,7 @@ pub(super) use kind::PerKind;
 pub(super) use names::{AllNames, Which};
 pub(super) use player::Players;
 pub(super) use source::Sources;
-pub(super) use tag::Tags;
+pub(super) use tag::TagRecords;
 pub(super) use team::Teams;
 pub(super) use tournament::Tournaments;
 
@@ -97,7 +97,7 @@ const MOST_RECORDS: u32 = 1 << 24;
 const SAMPLE_BYTES: usize = 1 << 16;
 
 /// Data layout of one kind of entity.
-pub(super) trait Kind {
+pub(super) trait EntityLayout {
     /// The decoded data.
     type Value: Default;
 
@@ -135,7 +135,7 @@ pub(super) trait Kind {
 
 /// The header of an entity file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileHeader {
+struct EntityFileHeader {
     /// Number of records, deleted ones included.
     capacity: u32,
     /// Root of the tree.
@@ -154,7 +154,7 @@ pub(super) struct EntityFile<K> {
     storage: Box<dyn Storage>,
     /// Offset of record 0.
     records_at: u64,
-    header: FileHeader,
+    header: EntityFileHeader,
     /// Number of records in the header.
     claimed: u32,
     /// Offset from which only zeros follow, if records are claimed there.
@@ -180,7 +180,7 @@ impl From<Malformed> for LookupError {
     }
 }
 
-impl<K: Kind> EntityFile<K> {
+impl<K: EntityLayout> EntityFile<K> {
     /// Reads the header. If it is not valid for this kind, the position of the
     /// records is derived from the length of the file; if that is impossible,
     /// the file counts as empty.
@@ -191,11 +191,11 @@ impl<K: Kind> EntityFile<K> {
     pub(super) fn open(storage: Box<dyn Storage>) -> io::Result<EntityFile<K>> {
         let mut buffer = ReadBuffer::default();
         let header = storage.read_up_to(0, 28, &mut buffer)?;
-        let (mut header, fault) = match FileHeader::decode(header, K::DATA_BYTES) {
+        let (mut header, fault) = match EntityFileHeader::decode(header, K::DATA_BYTES) {
             Ok(header) => (header, None),
             Err(fault) => {
-                let made_up = FileHeader::of_length(storage.len()?, K::DATA_BYTES);
-                (made_up.unwrap_or(FileHeader::EMPTY), Some(fault))
+                let made_up = EntityFileHeader::of_length(storage.len()?, K::DATA_BYTES);
+                (made_up.unwrap_or(EntityFileHeader::EMPTY), Some(fault))
             }
         };
         let records_at = 28 + u64::from(header.further_bytes);
@@ -323,7 +323,7 @@ impl<K: Kind> EntityFile<K> {
     }
 }
 
-impl<K: Kind> EntityFile<K> {
+impl<K: EntityLayout> EntityFile<K> {
     /// Calls `take` for all live entities in the order of their ids. Records
     /// that cannot be decoded are skipped.
     ///
@@ -348,9 +348,9 @@ impl<K: Kind> EntityFile<K> {
     }
 }
 
-impl FileHeader {
+impl EntityFileHeader {
     /// Header of a file without records.
-    const EMPTY: FileHeader = FileHeader {
+    const EMPTY: EntityFileHeader = EntityFileHeader {
         capacity: 0,
         root: tree::NO_CHILD,
         first_deleted: tree::NO_CHILD,
@@ -360,7 +360,7 @@ impl FileHeader {
 
     /// The header for a file of `len` bytes, as far as the position of records
     /// is concerned; `None` if `len` is not a whole number of records.
-    fn of_length(len: u64, data_bytes: usize) -> Option<FileHeader> {
+    fn of_length(len: u64, data_bytes: usize) -> Option<EntityFileHeader> {
         let record_bytes = (LINK_BYTES + data_bytes) as u64;
         // Records are longer than four bytes, so at most one of these fits.
         let further = [4, 0].into_iter().find(|further| {
@@ -368,16 +368,16 @@ impl FileHeader {
             records.is_some_and(|bytes| bytes % record_bytes == 0)
         })?;
         let capacity = u32::try_from((len - 28 - further) / record_bytes).ok()?;
-        Some(FileHeader {
+        Some(EntityFileHeader {
             capacity,
             live_count: capacity,
             further_bytes: u32::try_from(further).ok()?,
-            ..FileHeader::EMPTY
+            ..EntityFileHeader::EMPTY
         })
     }
 
     /// Decodes the first 28 bytes of a file.
-    fn decode(header: &[u8], data_bytes: usize) -> Result<FileHeader, Malformed> {
+    fn decode(header: &[u8], data_bytes: usize) -> Result<EntityFileHeader, Malformed> {
         let mut reader = ByteReader::new(header);
         let capacity = reader.i32_le()?;
         let root = reader.i32_le()?;
@@ -395,7 +395,7 @@ impl FileHeader {
             ));
         }
         let count = |number: i32| u32::try_from(number).unwrap_or(0);
-        Ok(FileHeader {
+        Ok(EntityFileHeader {
             capacity: count(capacity),
             root,
             first_deleted: reader.i32_le()?,
@@ -405,7 +405,7 @@ impl FileHeader {
     }
 }
 
-impl FileHeader {
+impl EntityFileHeader {
     /// Reduces the number of records to where only zeros follow. Returns that
     /// offset if the number was reduced.
     fn cut_at_zeros(
@@ -471,16 +471,16 @@ fn read_string(
 /// Defects of a file of players without games.
 #[cfg(test)]
 fn verify_report(storage: Box<dyn Storage>) -> Vec<String> {
-    use super::{GameId, Reference};
+    use super::{GameId, ReferenceCount};
     let file = EntityFile::<Players>::open(storage).unwrap();
     let mut buffer = ReadBuffer::default();
-    let references: Vec<Reference> = (0..file.count_present().unwrap())
+    let references: Vec<ReferenceCount> = (0..file.count_present().unwrap())
         .map(|id| {
             let at = file.offset_of(id);
             let record = file.storage.read(at, 67, &mut buffer).unwrap();
             let end = &record[59..];
             let game = u32::from_le_bytes(end[4..8].try_into().unwrap());
-            Reference {
+            ReferenceCount {
                 count: u32::from_le_bytes(end[..4].try_into().unwrap()),
                 first: (game != 0).then_some(GameId(game)),
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use imbl::OrdMap;
 
 use super::id_set::IdSet;
-use super::{EntityFile, EntityId, Kind, LookupError};
+use super::{EntityFile, EntityId, EntityLayout, LookupError};
 use crate::cbh::CodePage;
 use crate::game::{Team, Tournament};
 use crate::storage::ReadBuffer;
@@ -212,7 +212,7 @@ impl AllNames {
     /// # Errors
     ///
     /// Read errors of the storage.
-    pub(in crate::cbh) fn read<K: Kind>(
+    pub(in crate::cbh) fn read<K: EntityLayout>(
         file: &EntityFile<K>,
         which: Which,
         page: CodePage,
@@ -257,7 +257,7 @@ impl AllNames {
         })
     }
 
-    fn read_with<K: Kind>(
+    fn read_with<K: EntityLayout>(
         file: &EntityFile<K>,
         which: Which,
         page: CodePage,

@@ -1,6 +1,6 @@
 //! Players, `.cbp`: last name (30 bytes), first name (20).
 
-use super::{Fields, Kind, read_string};
+use super::{EntityLayout, Fields, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::CodePage;
 use crate::game::PlayerName;
@@ -9,7 +9,7 @@ use crate::game::PlayerName;
 #[derive(Debug)]
 pub(crate) enum Players {}
 
-impl Kind for Players {
+impl EntityLayout for Players {
     type Value = PlayerName;
 
     const DATA_BYTES: usize = 58;

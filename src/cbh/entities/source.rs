@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use super::collation::{Collation, compare_strings};
-use super::{Fields, Kind, read_string};
+use super::{EntityLayout, Fields, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::{CodePage, date};
 use crate::game::Source;
@@ -13,7 +13,7 @@ use crate::game::Source;
 #[derive(Debug)]
 pub(crate) enum Sources {}
 
-impl Kind for Sources {
+impl EntityLayout for Sources {
     type Value = Source;
 
     const DATA_BYTES: usize = 59;

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use super::collation::{Collation, compare_strings};
-use super::{Fields, Kind, read_string};
+use super::{EntityLayout, Fields, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::CodePage;
 use crate::game::{Nation, Team};
@@ -21,7 +21,7 @@ fn year_of(stored: u32) -> u32 {
     if stored == NO_YEAR { 0 } else { stored }
 }
 
-impl Kind for Teams {
+impl EntityLayout for Teams {
     type Value = Team;
 
     const DATA_BYTES: usize = 63;

@@ -7,7 +7,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use super::collation::{Collation, compare_strings};
-use super::{Fields, Kind, read_string};
+use super::{EntityLayout, Fields, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::{CodePage, date};
 use crate::game::{Date, EventKind, Nation, Speed, Tournament};
@@ -22,7 +22,7 @@ pub(crate) const EVENT_FLAGS: usize = 79;
 /// Mask of the kind of event.
 const FORM: u8 = 0x1f;
 
-impl Kind for Tournaments {
+impl EntityLayout for Tournaments {
     type Value = Tournament;
 
     const DATA_BYTES: usize = 90;
@@ -47,7 +47,7 @@ impl Kind for Tournaments {
         value.category = reader.u8()?;
         reader.skip(1)?;
         value.rounds = reader.u8()?;
-        // That is told elsewhere.
+        // The last day is in `.cbtt`.
         value.end = Date::UNKNOWN;
         Ok(())
     }

@@ -10,7 +10,7 @@ pub(super) const NO_CHILD: i32 = -1;
 
 /// The links of a record, which are its first nine bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Node {
+pub(super) struct TreeNode {
     pub(super) left: i32,
     /// In a deleted record: the next deleted record.
     pub(super) right: i32,
@@ -18,11 +18,11 @@ pub(super) struct Node {
     pub(super) balance: i8,
 }
 
-impl Node {
+impl TreeNode {
     /// Decodes the links; also returns the data of the record.
-    pub(super) fn decode(record: &[u8]) -> Result<(Node, &[u8]), Malformed> {
+    pub(super) fn decode(record: &[u8]) -> Result<(TreeNode, &[u8]), Malformed> {
         let mut reader = ByteReader::new(record);
-        let node = Node {
+        let node = TreeNode {
             left: reader.i32_le()?,
             right: reader.i32_le()?,
             balance: reader.u8()?.cast_signed(),
@@ -32,7 +32,7 @@ impl Node {
     }
 
     /// The links of a leaf.
-    pub(super) const LEAF: Node = Node {
+    pub(super) const LEAF: TreeNode = TreeNode {
         left: NO_CHILD,
         right: NO_CHILD,
         balance: 0,
@@ -47,18 +47,18 @@ impl Node {
     }
 
     /// The child on one side.
-    pub(super) fn child(self, side: Side) -> i32 {
+    pub(super) fn child(self, side: TreeSide) -> i32 {
         match side {
-            Side::Left => self.left,
-            Side::Right => self.right,
+            TreeSide::Left => self.left,
+            TreeSide::Right => self.right,
         }
     }
 
     /// Sets the child on one side.
-    pub(super) fn set_child(&mut self, side: Side, child: i32) {
+    pub(super) fn set_child(&mut self, side: TreeSide, child: i32) {
         match side {
-            Side::Left => self.left = child,
-            Side::Right => self.right = child,
+            TreeSide::Left => self.left = child,
+            TreeSide::Right => self.right = child,
         }
     }
 
@@ -70,25 +70,25 @@ impl Node {
 
 /// A side of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum TreeSide {
     Left,
     Right,
 }
 
-impl Side {
+impl TreeSide {
     /// The opposite side.
-    pub(super) fn other(self) -> Side {
+    pub(super) fn other(self) -> TreeSide {
         match self {
-            Side::Left => Side::Right,
-            Side::Right => Side::Left,
+            TreeSide::Left => TreeSide::Right,
+            TreeSide::Right => TreeSide::Left,
         }
     }
 
     /// The balance of a node whose subtree on this side is higher.
     pub(super) fn weight(self) -> i8 {
         match self {
-            Side::Left => -1,
-            Side::Right => 1,
+            TreeSide::Left => -1,
+            TreeSide::Right => 1,
         }
     }
 }
@@ -108,31 +108,31 @@ pub(super) enum Flaw {
 
 /// The links of all records, indexed by id.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tree {
+pub(super) struct EntityTree {
     pub(super) root: i32,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<TreeNode>,
 }
 
 /// Result of a walk.
 #[derive(Debug)]
-pub(super) struct Walk {
+pub(super) struct TreeWalk {
     /// The records that can be reached, in sorted order.
     pub(super) order: Vec<u32>,
     pub(super) flaws: Vec<Flaw>,
 }
 
 /// A pending step of a walk.
-enum Step {
+enum TreeStep {
     Enter { from: Option<u32>, to: i32 },
     Visit(u32),
     Leave(u32),
 }
 
-impl Tree {
+impl EntityTree {
     /// Visits each record that can be reached from the root once. Terminates
     /// for any links.
-    pub(super) fn walk(&self) -> Walk {
-        let mut walk = Walk {
+    pub(super) fn walk(&self) -> TreeWalk {
+        let mut walk = TreeWalk {
             order: Vec::new(),
             flaws: Vec::new(),
         };
@@ -142,37 +142,37 @@ impl Tree {
         if self.nodes.is_empty() {
             return walk;
         }
-        let mut steps = vec![Step::Enter {
+        let mut steps = vec![TreeStep::Enter {
             from: None,
             to: self.root,
         }];
         while let Some(step) = steps.pop() {
             match step {
-                Step::Enter { to: NO_CHILD, .. } => {}
-                Step::Enter { from, to } => match self.enter(from, to, &mut seen) {
+                TreeStep::Enter { to: NO_CHILD, .. } => {}
+                TreeStep::Enter { from, to } => match self.enter(from, to, &mut seen) {
                     Ok((id, node)) => steps.extend([
-                        Step::Leave(id),
-                        Step::Enter {
+                        TreeStep::Leave(id),
+                        TreeStep::Enter {
                             from: Some(id),
                             to: node.right,
                         },
-                        Step::Visit(id),
-                        Step::Enter {
+                        TreeStep::Visit(id),
+                        TreeStep::Enter {
                             from: Some(id),
                             to: node.left,
                         },
                     ]),
                     Err(flaw) => walk.flaws.push(flaw),
                 },
-                Step::Visit(id) => walk.order.push(id),
-                Step::Leave(id) => walk.flaws.extend(self.leave(id, &mut heights)),
+                TreeStep::Visit(id) => walk.order.push(id),
+                TreeStep::Leave(id) => walk.flaws.extend(self.leave(id, &mut heights)),
             }
         }
         walk
     }
 
     /// The record that a link leads to, unless an earlier link led there.
-    fn enter(&self, from: Option<u32>, to: i32, seen: &mut IdSet) -> Result<(u32, Node), Flaw> {
+    fn enter(&self, from: Option<u32>, to: i32, seen: &mut IdSet) -> Result<(u32, TreeNode), Flaw> {
         let found = u32::try_from(to).ok();
         let found = found.and_then(|id| Some((id, *self.nodes.get(id as usize)?)));
         let Some((id, node)) = found else {
@@ -210,13 +210,13 @@ impl Tree {
 mod tests {
     use super::*;
 
-    fn tree(root: i32, nodes: &[(i32, i32, i8)]) -> Tree {
-        let node = |&(left, right, balance)| Node {
+    fn tree(root: i32, nodes: &[(i32, i32, i8)]) -> EntityTree {
+        let node = |&(left, right, balance)| TreeNode {
             left,
             right,
             balance,
         };
-        Tree {
+        EntityTree {
             root,
             nodes: nodes.iter().map(node).collect(),
         }

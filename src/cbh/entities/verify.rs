@@ -5,10 +5,10 @@ use std::io;
 
 use super::collation::Collation;
 use super::id_set::IdSet;
-use super::tree::{Flaw, Node, Tree};
-use super::{EntityFile, Kind, LINK_BYTES};
+use super::tree::{EntityTree, Flaw, TreeNode};
+use super::{EntityFile, EntityLayout, LINK_BYTES};
 use crate::bytes::ByteReader;
-use crate::cbh::base::references::Reference;
+use crate::cbh::base::references::ReferenceCount;
 use crate::storage::ReadBuffer;
 
 /// Block size for reading.
@@ -58,7 +58,7 @@ impl<'a, 'b> Listing<'a, 'b> {
     }
 }
 
-impl<K: Kind> EntityFile<K> {
+impl<K: EntityLayout> EntityFile<K> {
     /// Reports all contradictions within the file, and those with `references`,
     /// which are counted from the games.
     ///
@@ -67,17 +67,17 @@ impl<K: Kind> EntityFile<K> {
     /// Read errors of the storage.
     pub(in crate::cbh) fn verify(
         &self,
-        references: &[Reference],
+        references: &[ReferenceCount],
         report: &mut Report<'_>,
     ) -> io::Result<()> {
-        let mut tree = Tree {
+        let mut tree = EntityTree {
             root: self.header.root,
             nodes: Vec::new(),
         };
         let mut live = 0_u32;
         let mut listing = Listing::of("do not agree with the games", report);
         self.for_each_record(&mut |id, record| {
-            let Ok((node, data)) = Node::decode(record) else {
+            let Ok((node, data)) = TreeNode::decode(record) else {
                 return;
             };
             tree.nodes.push(node);
@@ -126,7 +126,7 @@ impl<K: Kind> EntityFile<K> {
 
     /// Checks that all deleted records are on the chain that starts in the
     /// header.
-    fn verify_free_list(&self, tree: &Tree, report: &mut Report<'_>) {
+    fn verify_free_list(&self, tree: &EntityTree, report: &mut Report<'_>) {
         let mut chained = IdSet::below(u32::try_from(tree.nodes.len()).unwrap_or(u32::MAX));
         let (mut from, mut next) = (16, self.header.first_deleted);
         while next != -1 {
@@ -160,7 +160,7 @@ impl<K: Kind> EntityFile<K> {
 
     /// Checks that all live records are in the tree, and that it is balanced
     /// and sorted.
-    fn verify_tree(&self, tree: &Tree, report: &mut Report<'_>) -> io::Result<()> {
+    fn verify_tree(&self, tree: &EntityTree, report: &mut Report<'_>) -> io::Result<()> {
         let walk = tree.walk();
         let mut listing = Listing::of("have a wrong link or balance", report);
         for flaw in walk.flaws {
@@ -268,7 +268,7 @@ impl<K: Kind> EntityFile<K> {
 
 /// Compares the number of references and the first game in a record with those
 /// counted from the games. Returns the difference.
-fn compare_reference(data: &[u8], reference: Reference) -> Option<String> {
+fn compare_reference(data: &[u8], reference: ReferenceCount) -> Option<String> {
     let mut reader = ByteReader::new(data.get(data.len().checked_sub(8)?..)?);
     let (count, first) = (reader.i32_le().ok()?, reader.i32_le().ok()?);
     let Some(first_game) = reference.first else {

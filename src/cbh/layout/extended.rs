@@ -36,7 +36,7 @@ const MAX_RECORD_BYTES: u32 = 4096;
 
 /// The `.cbj` header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileHeader {
+pub struct ExtendedHeader {
     /// Version of the file.
     pub version: u32,
     /// Size of a record, at least 8.
@@ -45,11 +45,11 @@ pub struct FileHeader {
     pub count: u32,
 }
 
-impl FileHeader {
+impl ExtendedHeader {
     /// Decodes the first twelve of the 32 bytes.
-    pub fn decode(bytes: &[u8]) -> Result<FileHeader, Malformed> {
+    pub fn decode(bytes: &[u8]) -> Result<ExtendedHeader, Malformed> {
         let mut reader = ByteReader::new(bytes);
-        let header = FileHeader {
+        let header = ExtendedHeader {
             version: reader.u32_le()?,
             record_bytes: reader.u32_le()?,
             count: reader.u32_le()?,
@@ -445,13 +445,13 @@ mod tests {
     #[test]
     fn a_header_keeps_its_garbage() {
         let mut header = [0x55; HEADER_BYTES];
-        let wanted = FileHeader {
+        let wanted = ExtendedHeader {
             version: 11,
             record_bytes: 120,
             count: 6117,
         };
         wanted.encode(&mut header).unwrap();
-        assert_eq!(FileHeader::decode(&header), Ok(wanted));
+        assert_eq!(ExtendedHeader::decode(&header), Ok(wanted));
         assert_eq!(header[12..], [0x55; 20]);
     }
 }

@@ -17,7 +17,8 @@ use shakmaty::CastlingMode;
 use crate::cbh::layout::shown::shows;
 use crate::cbh::{CodePage, StoredGame, annotations};
 use crate::game::{
-    Annotation, Annotations, Game, GameTag, Headers, Nation, PlayerName, PlyId, Start, Text,
+    Annotation, AnnotationText, Annotations, Game, GameLabel, Headers, Nation, PlayerName, PlyId,
+    Start,
 };
 
 /// Start of a stored tag pair.
@@ -52,13 +53,13 @@ pub(in crate::cbh) fn with_stored_tags<'g>(
     let mut game = game.clone();
     game.foreign_tags.clear();
     let place = last_text(&game.annotations);
-    let edit = |text: &Text| Some(joined(&text.text, &pairs));
+    let edit = |text: &AnnotationText| Some(joined(&text.text, &pairs));
     if place.is_some() {
         edit_text(&mut game.annotations, place, edit);
     } else {
-        let text = Text {
+        let text = AnnotationText {
             text: pairs,
-            ..Text::default()
+            ..AnnotationText::default()
         };
         game.annotations
             .add(PlyId::START, Annotation::TextAfter(text));
@@ -146,7 +147,7 @@ const PLAYERS: [&str; 2] = ["White", "Black"];
 const PLAYER_FIELDS: (usize, usize) = (30, 20);
 
 /// The PGN tags of the labels, by language.
-const LABELS: [&str; GameTag::LANGUAGES] = [
+const LABELS: [&str; GameLabel::LANGUAGES] = [
     "CbhTag", "CbhTagDe", "CbhTagFr", "CbhTagEs", "CbhTagIt", "CbhTagNl", "CbhTag7", "CbhTag8",
 ];
 
@@ -283,7 +284,7 @@ fn last_text(annotations: &Annotations) -> Option<usize> {
         .map(|(at, _)| at)
 }
 
-fn is_plain(text: &Text) -> bool {
+fn is_plain(text: &AnnotationText) -> bool {
     text.language == Nation::NONE && text.lead == 0
 }
 
@@ -292,7 +293,7 @@ fn is_plain(text: &Text) -> bool {
 fn edit_text(
     annotations: &mut Annotations,
     place: Option<usize>,
-    edit: impl Fn(&Text) -> Option<String>,
+    edit: impl Fn(&AnnotationText) -> Option<String>,
 ) {
     let old = std::mem::take(annotations);
     for (at, (ply, remark)) in old.iter().enumerate() {
@@ -301,7 +302,7 @@ fn edit_text(
         match remark {
             Annotation::TextAfter(text) if is_it => {
                 if let Some(words) = edit(text) {
-                    let text = Text {
+                    let text = AnnotationText {
                         text: words,
                         ..text.clone()
                     };
@@ -396,9 +397,9 @@ mod tests {
     fn game(text: Option<&str>, tags: &[(&str, &str)]) -> Game {
         let mut game = Game::default();
         if let Some(text) = text {
-            let text = Text {
+            let text = AnnotationText {
                 text: text.to_owned(),
-                ..Text::default()
+                ..AnnotationText::default()
             };
             game.annotations
                 .add(PlyId::START, Annotation::TextAfter(text));

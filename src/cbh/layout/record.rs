@@ -220,7 +220,8 @@ impl GameRecord {
     /// Decodes the 46 bytes of a game.
     #[inline]
     pub fn decode(bytes: &[u8]) -> Result<GameRecord, Malformed> {
-        // Of a length that is known, so that no field is looked for in vain.
+        // With a length known to the compiler, reading the fields needs no length
+        // checks.
         let bytes: [u8; RECORD_BYTES] = ByteReader::new(bytes).array()?;
         let mut reader = ByteReader::new(&bytes);
         reader.skip(1)?;

@@ -5,7 +5,7 @@
 //! character in a name, the edited value differs although the user did not
 //! change it.
 
-use crate::game::{GameTag, Nation, PlayerName, RatingType, Source, Team, Tournament};
+use crate::game::{GameLabel, Nation, PlayerName, RatingType, Source, Team, Tournament};
 
 /// Returns whether PGN shows the stored name as `edited`: control characters
 /// become blanks, and blanks at both ends may be lost.
@@ -60,7 +60,7 @@ pub(in crate::cbh) fn shows_team(stored: &Team, edited: &Team) -> bool {
 }
 
 /// Returns whether PGN shows the stored label as `edited`.
-pub(in crate::cbh) fn shows_label(stored: &GameTag, edited: &GameTag) -> bool {
+pub(in crate::cbh) fn shows_label(stored: &GameLabel, edited: &GameLabel) -> bool {
     let mut titles = stored.titles.iter().zip(&edited.titles);
     titles.all(|(stored, edited)| shows(stored, edited))
 }

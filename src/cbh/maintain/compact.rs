@@ -22,7 +22,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::cbh::base::database::lists::Record;
+use crate::cbh::base::database::lists::RecordPair;
 use crate::cbh::base::references::ReferenceCounts;
 use crate::cbh::entities::{ENTITY_FILES, EntityTable};
 use crate::cbh::extended::{ExtendedRecord, HEADER_BYTES};
@@ -100,7 +100,7 @@ impl Copy<'_> {
     /// Calls `take` for each record that is kept, with its new number.
     fn for_each_kept(
         &self,
-        take: &mut dyn FnMut(u32, &Record<'_>) -> Result<(), ChangeError>,
+        take: &mut dyn FnMut(u32, &RecordPair<'_>) -> Result<(), ChangeError>,
     ) -> Result<(), ChangeError> {
         let mut next = 1;
         let mut taken = Ok(());
@@ -234,7 +234,7 @@ impl Copy<'_> {
     }
 
     /// Offset of the blob of a record in one of the two files.
-    fn offset(&self, file: FileKind, record: &Record<'_>) -> Result<Option<u64>, ChangeError> {
+    fn offset(&self, file: FileKind, record: &RecordPair<'_>) -> Result<Option<u64>, ChangeError> {
         let database = self.database;
         let extended = ExtendedRecord::decode(record.extended);
         let moves = |stored| {
@@ -324,7 +324,7 @@ impl Copy<'_> {
     /// The `.cbh` record of the copy.
     fn header_record(
         &self,
-        record: &Record<'_>,
+        record: &RecordPair<'_>,
         moves: &Blobs,
         remarks: &Blobs,
     ) -> Result<Vec<u8>, ChangeError> {
@@ -366,7 +366,7 @@ impl Copy<'_> {
     /// The `.cbj` record of the copy.
     fn extended_record(
         &self,
-        record: &Record<'_>,
+        record: &RecordPair<'_>,
         moves: &Blobs,
         remarks: &Blobs,
     ) -> Result<Vec<u8>, ChangeError> {
@@ -388,7 +388,7 @@ impl Copy<'_> {
     /// Offsets of the moves and annotations of a record in the copy.
     fn places(
         &self,
-        record: &Record<'_>,
+        record: &RecordPair<'_>,
         moves: &Blobs,
         remarks: &Blobs,
     ) -> Result<[u64; 2], ChangeError> {

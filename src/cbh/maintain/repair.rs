@@ -26,7 +26,7 @@ mod work;
 
 use crate::cbh::{ChangeError, Database, FileKind, OpenBase};
 use crate::game::Defect;
-use work::Work;
+use work::RepairWork;
 
 /// Maximum number of passes; more do not find anything new.
 const MOST_ROUNDS: usize = 4;
@@ -66,7 +66,7 @@ fn repair_by_parts(
     progress: &dyn Fn(u64),
     report: &mut dyn FnMut(Defect),
 ) -> Result<(), ChangeError> {
-    let mut work = Work::new(base, at_once, report);
+    let mut work = RepairWork::new(base, at_once, report);
     for _ in 0..MOST_ROUNDS {
         let files = base.store.files_after(&work.transaction)?;
         let database = base.database.open_after(&files)?;
@@ -87,7 +87,7 @@ fn repair_by_parts(
 fn records(
     database: &Database,
     progress: &dyn Fn(u64),
-    work: &mut Work<'_>,
+    work: &mut RepairWork<'_>,
 ) -> Result<(), ChangeError> {
     let mut done = Ok(());
     database.for_each_fix(progress, &mut |fix| {

@@ -1,8 +1,8 @@
 //! Check of the entity files against the games.
 
 use crate::cbh::base::database::record_offset;
-use crate::cbh::base::references::{Dangling, Reference};
-use crate::cbh::entities::{EntityFile, EntityKind, Kind};
+use crate::cbh::base::references::{Dangling, ReferenceCount};
+use crate::cbh::entities::{EntityFile, EntityKind, EntityLayout};
 use crate::cbh::{Database, Error, FileKind};
 use crate::game::Defect;
 
@@ -71,11 +71,11 @@ impl Database {
         }
     }
 
-    fn verify_file<K: Kind>(
+    fn verify_file<K: EntityLayout>(
         &self,
         kind: FileKind,
         file: &EntityFile<K>,
-        references: &[Reference],
+        references: &[ReferenceCount],
         report: &mut dyn FnMut(Defect),
     ) -> Result<(), Error> {
         let mut report = |offset, what| {

@@ -11,7 +11,7 @@ use super::word;
 use super::{HEAD_BYTES, MAX_DEPTH, SET_UP};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::base::facts::move_count;
-use crate::game::{Branch, Game, Line, MAX_PLIES, Placement, PlyId, Position, Start};
+use crate::game::{Branch, Game, MAX_PLIES, Placement, PlyId, Position, Start, TreeBuilder};
 
 /// The size of the blob that begins with `head`, its four bytes included.
 ///
@@ -69,7 +69,7 @@ impl Default for MoveDecoder {
 
 /// Why decoding ended before the end of the game.
 #[derive(Clone, Copy)]
-enum Stop {
+enum DecodeStop {
     IllegalMove,
     /// The piece of the slot has left the board.
     NoPiece,
@@ -185,7 +185,7 @@ impl MoveDecoder {
             game.start = Start::set_up(setup, mode, u16::from(stored.move_number));
             let pieces = PieceList::new(game.start.position.board(), encoding.from_h8);
             match self.stream(encoding, pieces, reader, game) {
-                Err((Stop::NoRight(rook), fault)) if !added.contains(rook) => {
+                Err((DecodeStop::NoRight(rook), fault)) if !added.contains(rook) => {
                     let more = stored.with_castling(rooks, added.with(rook));
                     let position = Position::from_setup(more, mode);
                     if !position.castling_rights().contains(rook) {
@@ -205,11 +205,11 @@ impl MoveDecoder {
         pieces: PieceList,
         reader: &ByteReader<'_>,
         game: &mut Game,
-    ) -> Result<(), (Stop, Malformed)> {
+    ) -> Result<(), (DecodeStop, Malformed)> {
         self.stack.clear();
-        let mut stream = Stream {
+        let mut stream = StreamReader {
             pieces,
-            line: Line::new(&mut game.tree, &game.start.position),
+            line: TreeBuilder::new(&mut game.tree, &game.start.position),
             reader: reader.clone(),
             encoding,
             count: 0,
@@ -277,20 +277,20 @@ impl Encoding {
 }
 
 /// A move stream on its way into a tree.
-struct Stream<'a, 'g> {
+struct StreamReader<'a, 'g> {
     encoding: Encoding,
     reader: ByteReader<'a>,
     /// Moves so far, all lines together, modulo 256.
     count: u8,
     pieces: PieceList,
-    line: Line<'g>,
+    line: TreeBuilder<'g>,
     stack: &'a mut Vec<(Branch, PieceList)>,
     /// The first opcode without a meaning, and its offset.
     passed_over: Option<(usize, u8)>,
     irregularities: Irregularities,
 }
 
-impl Stream<'_, '_> {
+impl StreamReader<'_, '_> {
     #[inline]
     fn next(&mut self) -> Option<u8> {
         let byte = self.reader.u8().ok()?;
@@ -305,7 +305,7 @@ impl Stream<'_, '_> {
         Some(u16::from_be_bytes([self.next()?, self.next()?]))
     }
 
-    fn compact(&mut self) -> Result<(), Stop> {
+    fn compact(&mut self) -> Result<(), DecodeStop> {
         while let Some(code) = self.next() {
             match OPCODES
                 .get(usize::from(code))
@@ -331,7 +331,7 @@ impl Stream<'_, '_> {
         self.end_of_data()
     }
 
-    fn simple(&mut self) -> Result<(), Stop> {
+    fn simple(&mut self) -> Result<(), DecodeStop> {
         while let Some(word) = self.word() {
             if word & 0x8000 != 0 {
                 self.push()?;
@@ -353,7 +353,7 @@ impl Stream<'_, '_> {
     }
 
     /// The data may end without an end marker; but not inside a variation.
-    fn end_of_data(&mut self) -> Result<(), Stop> {
+    fn end_of_data(&mut self) -> Result<(), DecodeStop> {
         match self.stack.len() {
             0 => {
                 // A game without moves has no bytes in the simple encoding.
@@ -361,15 +361,15 @@ impl Stream<'_, '_> {
                     self.encoding.is_compact || self.line.at() != PlyId::START;
                 self.end()
             }
-            _ => Err(Stop::InsideVariations),
+            _ => Err(DecodeStop::InsideVariations),
         }
     }
 
     /// The game is complete; but opcodes passed over must be told.
-    fn end(&self) -> Result<(), Stop> {
+    fn end(&self) -> Result<(), DecodeStop> {
         match self.passed_over {
             None => Ok(()),
-            Some(_) => Err(Stop::PassedOver),
+            Some(_) => Err(DecodeStop::PassedOver),
         }
     }
 
@@ -385,9 +385,9 @@ impl Stream<'_, '_> {
         self.passed_over.get_or_insert((at, code));
     }
 
-    fn push(&mut self) -> Result<(), Stop> {
+    fn push(&mut self) -> Result<(), DecodeStop> {
         if self.stack.len() == MAX_DEPTH {
-            return Err(Stop::TooDeep);
+            return Err(DecodeStop::TooDeep);
         }
         self.stack.push((self.line.branch(), self.pieces.clone()));
         Ok(())
@@ -405,16 +405,16 @@ impl Stream<'_, '_> {
         }
     }
 
-    fn null(&mut self) -> Result<(), Stop> {
+    fn null(&mut self) -> Result<(), DecodeStop> {
         if self.line.is_full() {
-            return Err(Stop::TooLong);
+            return Err(DecodeStop::TooLong);
         }
         self.line.play_null();
         self.count = self.count.wrapping_add(1);
         Ok(())
     }
 
-    fn castle(&mut self, side: CastlingSide) -> Result<(), Stop> {
+    fn castle(&mut self, side: CastlingSide) -> Result<(), DecodeStop> {
         let position = self.line.position();
         let color = position.turn();
         let Some(m) = position.castling_move(side) else {
@@ -424,7 +424,7 @@ impl Stream<'_, '_> {
             } else {
                 File::A
             };
-            return Err(Stop::NoRight(Square::from_coords(file, rank)));
+            return Err(DecodeStop::NoRight(Square::from_coords(file, rank)));
         };
         self.play(m)?;
         self.pieces.play(color, m);
@@ -433,16 +433,16 @@ impl Stream<'_, '_> {
 
     /// From, to and promotion in two bytes. Chess960 castling has from and to
     /// alike, on the square where the king ends.
-    fn two_bytes(&mut self) -> Result<(), Stop> {
+    fn two_bytes(&mut self) -> Result<(), DecodeStop> {
         let Some(word) = self.word() else {
-            return Err(Stop::InsideMove);
+            return Err(DecodeStop::InsideMove);
         };
         let (from, to) = word::squares(word);
         if from == to {
             return match to {
                 Square::G1 | Square::G8 => self.castle(CastlingSide::KingSide),
                 Square::C1 | Square::C8 => self.castle(CastlingSide::QueenSide),
-                _ => Err(Stop::Nowhere),
+                _ => Err(DecodeStop::Nowhere),
             };
         }
         self.play_squares(from, to, word::promotion(word))
@@ -450,10 +450,15 @@ impl Stream<'_, '_> {
 
     /// Plays a move given by its squares; `promotion` counts only for a pawn
     /// that reaches the last rank.
-    fn play_squares(&mut self, from: Square, to: Square, promotion: Role) -> Result<(), Stop> {
+    fn play_squares(
+        &mut self,
+        from: Square,
+        to: Square,
+        promotion: Role,
+    ) -> Result<(), DecodeStop> {
         let position = self.line.position();
         let Some(role) = position.board().role_at(from) else {
-            return Err(Stop::EmptySquare);
+            return Err(DecodeStop::EmptySquare);
         };
         let files = from.file().distance(to.file());
         if role == Role::King && files == 2 && !self.encoding.is_chess960 {
@@ -474,10 +479,10 @@ impl Stream<'_, '_> {
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    fn piece_step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<(), Stop> {
+    fn piece_step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<(), DecodeStop> {
         let (color, from, to) = self.way(slot, files, ranks)?;
         let taken = self.line.play_piece(slot.role(), from, to);
-        if let Some(role) = taken.map_err(|_| Stop::IllegalMove)? {
+        if let Some(role) = taken.map_err(|_| DecodeStop::IllegalMove)? {
             self.pieces.capture(!color, role, to);
         }
         self.arrive(color, slot, to);
@@ -491,11 +496,11 @@ impl Stream<'_, '_> {
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    fn pawn_step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<(), Stop> {
+    fn pawn_step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<(), DecodeStop> {
         let sign = self.line.position().turn().fold_wb(1, -1);
         let (color, from, to) = self.way(slot, files * sign, ranks * sign)?;
         let taken = self.line.play_pawn(from, to);
-        if let Some((role, on)) = taken.map_err(|_| Stop::IllegalMove)? {
+        if let Some((role, on)) = taken.map_err(|_| DecodeStop::IllegalMove)? {
             self.pieces.capture(!color, role, on);
         }
         self.arrive(color, slot, to);
@@ -504,13 +509,13 @@ impl Stream<'_, '_> {
 
     /// Whose piece of a slot goes so many files and ranks, from where to where.
     #[inline]
-    fn way(&self, slot: Slot, files: i8, ranks: i8) -> Result<(Color, Square, Square), Stop> {
+    fn way(&self, slot: Slot, files: i8, ranks: i8) -> Result<(Color, Square, Square), DecodeStop> {
         if self.line.is_full() {
-            return Err(Stop::TooLong);
+            return Err(DecodeStop::TooLong);
         }
         let color = self.line.position().turn();
         let Some(from) = self.pieces.square(color, slot) else {
-            return Err(Stop::NoPiece);
+            return Err(DecodeStop::NoPiece);
         };
         Ok((color, from, stepped(from, files, ranks)))
     }
@@ -544,33 +549,33 @@ impl Stream<'_, '_> {
     }
 
     #[inline]
-    fn play(&mut self, m: Move) -> Result<(), Stop> {
+    fn play(&mut self, m: Move) -> Result<(), DecodeStop> {
         if self.line.is_full() {
-            return Err(Stop::TooLong);
+            return Err(DecodeStop::TooLong);
         }
-        self.line.play(m).map_err(|_| Stop::IllegalMove)?;
+        self.line.play(m).map_err(|_| DecodeStop::IllegalMove)?;
         self.count = self.count.wrapping_add(1);
         Ok(())
     }
 
     /// Returns the defect at the place where decoding ended.
     #[cold]
-    fn fault(&self, stop: Stop) -> Malformed {
+    fn fault(&self, stop: DecodeStop) -> Malformed {
         let ply = self.line.at().index() + 1;
         let of_move = |what: &str| format!("{what} as ply {ply} of the stream");
         let what = match stop {
-            Stop::IllegalMove => of_move("an illegal move"),
-            Stop::NoPiece => of_move("a move of a piece that is not there"),
-            Stop::EmptySquare => of_move("a move from an empty square"),
-            Stop::Nowhere => of_move("a move that goes nowhere"),
-            Stop::NoRight(_) => of_move("castling without the right"),
-            Stop::InsideMove => "the data end inside a move".to_owned(),
-            Stop::InsideVariations => {
+            DecodeStop::IllegalMove => of_move("an illegal move"),
+            DecodeStop::NoPiece => of_move("a move of a piece that is not there"),
+            DecodeStop::EmptySquare => of_move("a move from an empty square"),
+            DecodeStop::Nowhere => of_move("a move that goes nowhere"),
+            DecodeStop::NoRight(_) => of_move("castling without the right"),
+            DecodeStop::InsideMove => "the data end inside a move".to_owned(),
+            DecodeStop::InsideVariations => {
                 format!("the data end inside {} variations", self.stack.len())
             }
-            Stop::TooDeep => format!("variations nest deeper than {MAX_DEPTH}"),
-            Stop::TooLong => format!("more than {MAX_PLIES} moves"),
-            Stop::PassedOver => {
+            DecodeStop::TooDeep => format!("variations nest deeper than {MAX_DEPTH}"),
+            DecodeStop::TooLong => format!("more than {MAX_PLIES} moves"),
+            DecodeStop::PassedOver => {
                 let (at, code) = self.passed_over.unwrap_or_default();
                 return Malformed::new(at, format!("opcode {code} has no meaning"));
             }

@@ -97,9 +97,9 @@ pub fn encode(game: &Game) -> Result<Encoded, EncodeError> {
         flags |= SET_UP;
         encode_start(start, &mut blob)?;
     }
-    let mut stream = Stream::new(start, &game.tree, blob);
+    let mut stream = StreamWriter::new(start, &game.tree, blob);
     stream.tree(&game.tree)?;
-    let Stream {
+    let StreamWriter {
         mut blob, sequence, ..
     } = stream;
     write_head(flags, &mut blob)?;
@@ -132,7 +132,7 @@ fn write_head(flags: u8, blob: &mut [u8]) -> Result<(), EncodeError> {
 }
 
 /// A move stream in the making.
-struct Stream {
+struct StreamWriter {
     blob: Vec<u8>,
     sequence: Sequence,
     cipher: Cipher,
@@ -152,10 +152,10 @@ struct Alternative {
     pieces: PieceList,
 }
 
-impl Stream {
+impl StreamWriter {
     /// Begins after `blob`, which is all that stands before the moves.
-    fn new(start: &Start, tree: &MoveTree, blob: Vec<u8>) -> Stream {
-        Stream {
+    fn new(start: &Start, tree: &MoveTree, blob: Vec<u8>) -> StreamWriter {
+        StreamWriter {
             blob,
             sequence: Sequence::with_capacity(tree.len()),
             cipher: if start.is_chess960 {
@@ -274,9 +274,9 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::Line;
+    use crate::game::TreeBuilder;
 
-    fn play(line: &mut Line<'_>, uci: &str) {
+    fn play(line: &mut TreeBuilder<'_>, uci: &str) {
         let uci: shakmaty::uci::UciMove = uci.parse().unwrap();
         let shakmaty::uci::UciMove::Normal { from, to, .. } = uci else {
             panic!("{uci}");
@@ -304,7 +304,7 @@ mod tests {
     fn the_main_line_goes_to_its_end_before_its_variations() {
         // 1.e4 c5 (1...c6 2.d4) (1...Nf6 2.e5) 2.Nf3, added as a text has it.
         let mut game = Game::default();
-        let mut line = Line::new(&mut game.tree, &game.start.position);
+        let mut line = TreeBuilder::new(&mut game.tree, &game.start.position);
         play(&mut line, "e2e4");
         let after_e4 = line.branch();
         play(&mut line, "c7c5");
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn too_many_open_variations_are_refused() {
         let mut game = Game::default();
-        let mut line = Line::new(&mut game.tree, &game.start.position);
+        let mut line = TreeBuilder::new(&mut game.tree, &game.start.position);
         for _ in 0..=MAX_DEPTH {
             let here = line.branch();
             line.play_null();
@@ -350,7 +350,7 @@ mod tests {
         }
         // Each null move is the last but one; the first ones are leaves.
         assert!(encode(&game).is_ok());
-        let mut line = Line::new(&mut game.tree, &game.start.position);
+        let mut line = TreeBuilder::new(&mut game.tree, &game.start.position);
         for _ in 0..=MAX_DEPTH {
             let here = line.branch();
             line.play_null();

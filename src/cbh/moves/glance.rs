@@ -9,7 +9,7 @@
 use shakmaty::{Bitboard, CastlingSide, Color, Role};
 
 use super::decode::{Encoding, MoveDecoder};
-use super::numbered::{Code, Moved, NumberedBoard, Unclear};
+use super::numbered::{Moved, NumberedBoard, PieceCode, Unclear};
 use super::opcode::{OPCODES, Opcode, stepped};
 use super::{HEAD_BYTES, SET_UP, word};
 use crate::bytes::ByteReader;
@@ -63,7 +63,7 @@ impl MoveDecoder {
                 let shown = Glimpse {
                     placement: line.board.placement(),
                     effect: moved.effect,
-                    most_left: line.bytes.len(),
+                    max_plies_left: line.bytes.len(),
                 };
                 if !show(shown) {
                     return Ok(());
@@ -101,7 +101,7 @@ impl MainLine<'_> {
                 return Ok(None);
             };
             let turn = self.board.placement().turn;
-            let step = Step::of(turn, code);
+            let step = CodeStep::of(turn, code);
             if let Some(from) = self.board.square(turn, step.piece) {
                 let to = stepped(from, step.files, step.ranks);
                 break self.board.play(step.piece, from, to)?;
@@ -144,9 +144,9 @@ impl MainLine<'_> {
 
 /// The meaning of a code of one byte: a piece, and how far it goes.
 #[derive(Clone, Copy)]
-struct Step {
-    /// The piece, [`Code::NOTHING`] if the code is no step.
-    piece: Code,
+struct CodeStep {
+    /// The piece, [`PieceCode::NOTHING`] if the code is no step.
+    piece: PieceCode,
     /// Files to the right and ranks up, seen from White, around the edge of the
     /// board.
     files: i8,
@@ -154,13 +154,13 @@ struct Step {
 }
 
 /// The steps by side and code.
-static STEPS: [[Step; 256]; 2] = [steps(1), steps(-1)];
+static STEPS: [[CodeStep; 256]; 2] = [steps(1), steps(-1)];
 
 /// The steps of a side whose pawns go `forward`.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-const fn steps(forward: i8) -> [Step; 256] {
-    let mut steps = [Step {
-        piece: Code::NOTHING,
+const fn steps(forward: i8) -> [CodeStep; 256] {
+    let mut steps = [CodeStep {
+        piece: PieceCode::NOTHING,
         files: 0,
         ranks: 0,
     }; 256];
@@ -172,8 +172,8 @@ const fn steps(forward: i8) -> [Step; 256] {
             _ => (None, 0, 0, 0),
         };
         if let Some(slot) = slot {
-            steps[at] = Step {
-                piece: Code::of(slot),
+            steps[at] = CodeStep {
+                piece: PieceCode::of(slot),
                 files: files * sign,
                 ranks: ranks * sign,
             };
@@ -183,10 +183,10 @@ const fn steps(forward: i8) -> [Step; 256] {
     steps
 }
 
-impl Step {
+impl CodeStep {
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "256 steps for each side")]
-    fn of(side: Color, code: u8) -> Step {
+    fn of(side: Color, code: u8) -> CodeStep {
         STEPS[usize::from(side.is_black())][usize::from(code)]
     }
 }
@@ -220,7 +220,7 @@ mod tests {
     fn shown(blob: &[u8]) -> Option<Vec<(Placement, usize)>> {
         let mut all = Vec::new();
         let is_followed = MoveDecoder::default().glance(blob, Moments::ALL, &mut |shown| {
-            all.push((*shown.placement, shown.most_left));
+            all.push((*shown.placement, shown.max_plies_left));
             true
         });
         is_followed.then_some(all)

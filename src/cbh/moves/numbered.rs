@@ -21,9 +21,9 @@ pub(super) struct Moved {
 
 /// A piece of a side: that of a slot, or one of a kind without a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Code(u8);
+pub(super) struct PieceCode(u8);
 
-/// Codes there can be, [`Code::NOTHING`] included: a power of two.
+/// Codes there can be, [`PieceCode::NOTHING`] included: a power of two.
 const CODES: usize = 32;
 
 /// The code of a pawn without a number, as those of the other kinds follow.
@@ -39,7 +39,7 @@ const fn kinds() -> [Role; CODES] {
     let mut at = 0;
     while at < Role::ALL.len() {
         let role = Role::ALL[at];
-        kinds[Code::without_number(role).index()] = role;
+        kinds[PieceCode::without_number(role).index()] = role;
         let mut slots = slots_of(role);
         while slots.start < slots.end {
             kinds[slots.start as usize] = role;
@@ -50,19 +50,19 @@ const fn kinds() -> [Role; CODES] {
     kinds
 }
 
-impl Code {
+impl PieceCode {
     /// No piece: the code of an empty square, and of a step that there is not.
-    pub(super) const NOTHING: Code = Code(31);
+    pub(super) const NOTHING: PieceCode = PieceCode(31);
 
     /// The piece of a slot.
-    pub(super) const fn of(slot: Slot) -> Code {
-        Code(slot.number())
+    pub(super) const fn of(slot: Slot) -> PieceCode {
+        PieceCode(slot.number())
     }
 
     /// A piece of a kind that has no number.
-    const fn without_number(role: Role) -> Code {
+    const fn without_number(role: Role) -> PieceCode {
         // Roles count from 1.
-        Code(WITHOUT_NUMBER + role as u8 - 1)
+        PieceCode(WITHOUT_NUMBER + role as u8 - 1)
     }
 
     /// Its place in arrays by code; the mask tells the compiler so.
@@ -71,7 +71,7 @@ impl Code {
         self.0 as usize % CODES
     }
 
-    /// The kind of piece; without a meaning for [`NOTHING`](Code::NOTHING).
+    /// The kind of piece; without a meaning for [`NOTHING`](PieceCode::NOTHING).
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "an index is below CODES")]
     fn role(self) -> Role {
@@ -86,7 +86,7 @@ pub(super) struct NumberedBoard {
     /// Number of pieces of both sides.
     count: u8,
     /// The piece on each square.
-    codes: [Code; 64],
+    codes: [PieceCode; 64],
     /// The square of each piece, by side and code. Pieces without a number share
     /// a code, so theirs have no meaning.
     squares: [[Option<Square>; CODES]; 2],
@@ -102,7 +102,7 @@ impl NumberedBoard {
         let mut board = NumberedBoard {
             placement,
             count: 0,
-            codes: [Code::NOTHING; 64],
+            codes: [PieceCode::NOTHING; 64],
             squares: [[None; CODES]; 2],
         };
         for square in placement.occupied() {
@@ -111,7 +111,7 @@ impl NumberedBoard {
             };
             let side = Color::from_white(placement.side(Color::White).contains(square));
             let slot = list.slot(side, role, square);
-            let code = slot.map_or(Code::without_number(role), Code::of);
+            let code = slot.map_or(PieceCode::without_number(role), PieceCode::of);
             board.stand(side, code, square);
             board.count += 1;
         }
@@ -132,18 +132,18 @@ impl NumberedBoard {
 
     /// The square of a piece that has a number.
     #[inline]
-    pub(super) fn square(&self, side: Color, piece: Code) -> Option<Square> {
+    pub(super) fn square(&self, side: Color, piece: PieceCode) -> Option<Square> {
         self.squares[usize::from(side.is_black())][piece.index()]
     }
 
     /// The piece on a square.
     #[inline]
-    pub(super) fn piece(&self, square: Square) -> Code {
+    pub(super) fn piece(&self, square: Square) -> PieceCode {
         self.codes[square.to_usize()]
     }
 
     #[inline]
-    fn stand(&mut self, side: Color, piece: Code, on: Square) {
+    fn stand(&mut self, side: Color, piece: PieceCode, on: Square) {
         self.codes[on.to_usize()] = piece;
         self.squares[usize::from(side.is_black())][piece.index()] = Some(on);
     }
@@ -163,7 +163,12 @@ impl NumberedBoard {
     /// [`Unclear`] if that is a piece of its own, a king, or, for a pawn on a
     /// diagonal, nothing.
     #[inline]
-    pub(super) fn play(&mut self, piece: Code, from: Square, to: Square) -> Result<Moved, Unclear> {
+    pub(super) fn play(
+        &mut self,
+        piece: PieceCode,
+        from: Square,
+        to: Square,
+    ) -> Result<Moved, Unclear> {
         let us = self.placement.turn;
         let role = piece.role();
         let mut effect = match role {
@@ -172,18 +177,18 @@ impl NumberedBoard {
         };
         let mut squares = Bitboard::from_square(from) | Bitboard::from_square(to);
         self.toggle(us, role, squares);
-        if self.piece(to) != Code::NOTHING {
+        if self.piece(to) != PieceCode::NOTHING {
             self.take(to)?;
             effect = MoveEffect::Material;
         } else if role == Role::Pawn && from.file() != to.file() {
             let passed = Square::from_coords(to.file(), from.rank());
             self.ensure(!us, Role::Pawn, passed)?;
             self.take(passed)?;
-            self.codes[passed.to_usize()] = Code::NOTHING;
+            self.codes[passed.to_usize()] = PieceCode::NOTHING;
             squares |= Bitboard::from_square(passed);
             effect = MoveEffect::Material;
         }
-        self.codes[from.to_usize()] = Code::NOTHING;
+        self.codes[from.to_usize()] = PieceCode::NOTHING;
         self.stand(us, piece, to);
         self.placement.turn = !us;
         Ok(Moved { effect, squares })
@@ -204,7 +209,7 @@ impl NumberedBoard {
         let side = usize::from(them.is_black());
         let mut vacant = taken;
         if role != Role::Pawn {
-            for next in (taken.0 + 1..slots_of(role).end).map(Code) {
+            for next in (taken.0 + 1..slots_of(role).end).map(PieceCode) {
                 let Some(square) = self.square(them, next) else {
                     break;
                 };
@@ -231,7 +236,7 @@ impl NumberedBoard {
     ) -> Result<Moved, Unclear> {
         let us = self.placement.turn;
         let pawn = self.piece(from);
-        if from.file() != to.file() && self.piece(to) == Code::NOTHING {
+        if from.file() != to.file() && self.piece(to) == PieceCode::NOTHING {
             return Err(Unclear);
         }
         let moved = self.play(pawn, from, to)?;
@@ -240,7 +245,11 @@ impl NumberedBoard {
         self.toggle(us, role, Bitboard::from_square(to));
         self.squares[side][pawn.index()] = None;
         let vacant = slots_of(role).find(|&slot| self.squares[side][usize::from(slot)].is_none());
-        self.stand(us, vacant.map_or(Code::without_number(role), Code), to);
+        self.stand(
+            us,
+            vacant.map_or(PieceCode::without_number(role), PieceCode),
+            to,
+        );
         Ok(Moved {
             effect: MoveEffect::Material,
             ..moved
@@ -269,12 +278,12 @@ impl NumberedBoard {
         for (from, file) in [(king, side.king_to_file()), (rook, side.rook_to_file())] {
             let to = Square::from_coords(file, rank);
             let piece = self.piece(from);
-            if self.piece(to) != Code::NOTHING {
+            if self.piece(to) != PieceCode::NOTHING {
                 return Err(Unclear);
             }
             let both = Bitboard::from_square(from) ^ Bitboard::from_square(to);
             self.toggle(us, piece.role(), both);
-            self.codes[from.to_usize()] = Code::NOTHING;
+            self.codes[from.to_usize()] = PieceCode::NOTHING;
             self.stand(us, piece, to);
             squares |= both;
         }

@@ -195,7 +195,7 @@ impl StoredSetup {
         let turn_and_file = reader.u8()?;
         let castling = reader.u8()?;
         let move_number = reader.u8()?;
-        let mut bits = Bits::new(reader.take(SETUP_BYTES - 4)?);
+        let mut bits = SetupBits::new(reader.take(SETUP_BYTES - 4)?);
         let mut setup = Setup::empty();
         setup.board = shakmaty::Board::empty();
         setup.turn = Color::from_white(turn_and_file & 0x10 == 0);
@@ -294,14 +294,14 @@ impl BitsWriter {
 }
 
 /// Reads bits from the highest of each byte on.
-struct Bits<'a> {
+struct SetupBits<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Bits<'a> {
-    fn new(bytes: &'a [u8]) -> Bits<'a> {
-        Bits { bytes, at: 0 }
+impl<'a> SetupBits<'a> {
+    fn new(bytes: &'a [u8]) -> SetupBits<'a> {
+        SetupBits { bytes, at: 0 }
     }
 
     fn next(&mut self, count: usize) -> Option<u8> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Body, GuidingText, TextLanguage};
 use crate::game::Tournament;
-use crate::html::Page;
+use crate::html::DocumentFrame;
 
 impl GuidingText {
     /// Appends the text in `language` as the content of a file: a whole page,
@@ -77,7 +77,7 @@ fn render_html(
     let properties = properties
         .each_ref()
         .map(|(name, value)| (*name, value.as_str()));
-    Page {
+    DocumentFrame {
         title: text.title(language),
         properties: &properties,
         notes: &notes(text),

@@ -37,15 +37,15 @@ mod places;
 mod quotation;
 mod training;
 
-use places::Places;
+use places::RemarkPlaces;
 use shakmaty::Color;
 
 use super::moves::{pgn_order, square};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::{CodePage, CommentText};
 use crate::game::{
-    Annotation, Arrow, ColoredSquare, Evaluation, Game, MAX_REMARKS, Nation, Phase, PlyId,
-    ProfilePoint, Stage, Text, TimeSpent, VariationColor,
+    Annotation, AnnotationText, Arrow, ColoredSquare, Evaluation, Game, MAX_ANNOTATIONS, Nation,
+    Phase, PlyId, ProfilePoint, Stage, TimeSpent, VariationColor,
 };
 
 /// Marker in place of a position at the end of the content.
@@ -98,7 +98,7 @@ pub(super) fn decode(
         count: 0,
     };
     let (mut lost, mut first_lost) = (0, 0);
-    let mut places = Places::default();
+    let mut places = RemarkPlaces::default();
     let read = remarks.read(&mut |position, at, kind, remark| {
         let index = usize::try_from(position).ok();
         match index.map(|index| order.get(index)) {
@@ -192,21 +192,21 @@ impl Remarks<'_, '_> {
         let at = self.reader.position();
         let kind = self.reader.u16_le()?;
         self.count += 1;
-        if self.count > MAX_REMARKS {
+        if self.count > MAX_ANNOTATIONS {
             return Err(Malformed::new(
                 at,
-                format!("more than {MAX_REMARKS} remarks"),
+                format!("more than {MAX_ANNOTATIONS} remarks"),
             ));
         }
         let left = self.reader.rest().len();
         match self.remark(kind)? {
-            Read::Value(remark) => {
+            ReadData::Value(remark) => {
                 // All kinds that are read have a number of eight bits.
                 let kind = u8::try_from(kind).unwrap_or(u8::MAX);
                 take(position, at, kind, remark);
             }
-            Read::Damaged(what) => self.fault(at, what),
-            Read::Unknown => {
+            ReadData::Damaged(what) => self.fault(at, what),
+            ReadData::Unknown => {
                 let what = format!(
                     "an annotation of kind {kind:#04x}, whose layout is not known: {left} bytes \
                      from here on cannot be shown"
@@ -223,16 +223,16 @@ impl Remarks<'_, '_> {
         self.faults.push(Malformed::new(at, what));
     }
 
-    fn remark(&mut self, kind: u16) -> Result<Read, Malformed> {
+    fn remark(&mut self, kind: u16) -> Result<ReadData, Malformed> {
         Ok(match kind {
-            0x02 => Read::Value(self.text(0x02, Annotation::TextAfter)?),
-            0x82 => Read::Value(self.text(0x82, Annotation::TextBefore)?),
+            0x02 => ReadData::Value(self.text(0x02, Annotation::TextAfter)?),
+            0x82 => ReadData::Value(self.text(0x82, Annotation::TextBefore)?),
             0x09 => training::read(self)?,
             0x13 => quotation::read(self)?,
             0x1c => {
                 let one = self.reader.u8()?;
                 let (url, caption) = (self.name()?, self.name()?);
-                Read::known(one == 1, || Annotation::WebLink {
+                ReadData::known(one == 1, || Annotation::WebLink {
                     url: url.into(),
                     caption: caption.into(),
                 })
@@ -244,7 +244,11 @@ impl Remarks<'_, '_> {
 
     /// Reads a text. Behind a zero byte the older format has no room: such a
     /// text is kept in its stored form.
-    fn text(&mut self, kind: u8, value: fn(Text) -> Annotation) -> Result<Annotation, Malformed> {
+    fn text(
+        &mut self,
+        kind: u8,
+        value: fn(AnnotationText) -> Annotation,
+    ) -> Result<Annotation, Malformed> {
         let at = self.reader.position();
         let (lead, number) = (self.reader.u16_le()?, self.reader.u16_le()?);
         let bytes = string(&mut self.reader)?;
@@ -259,20 +263,20 @@ impl Remarks<'_, '_> {
             let payload = [&[lead, language], bytes].concat();
             return Ok(Annotation::Opaque { kind, payload });
         }
-        Ok(value(Text {
+        Ok(value(AnnotationText {
             lead,
             language: Nation(language),
             text: self.page.decode_comment(bytes),
         }))
     }
 
-    fn video(&mut self) -> Result<Read, Malformed> {
+    fn video(&mut self) -> Result<ReadData, Malformed> {
         let at = self.reader.position();
         let [one, _] = self.reader.array()?;
         let language = self.reader.u16_le()?;
         let language = self.in_one_byte(language, "a video in an unknown language", at);
         let caption = self.name()?;
-        Ok(Read::known(one == 1, || Annotation::Video {
+        Ok(ReadData::known(one == 1, || Annotation::Video {
             language,
             caption,
         }))
@@ -295,7 +299,7 @@ impl Remarks<'_, '_> {
 }
 
 /// The result of reading an annotation's data.
-enum Read {
+enum ReadData {
     Value(Annotation),
     /// The end is known, but the content is invalid, for this reason.
     Damaged(&'static str),
@@ -303,12 +307,12 @@ enum Read {
     Unknown,
 }
 
-impl Read {
-    fn known(is_known: bool, value: impl FnOnce() -> Annotation) -> Read {
+impl ReadData {
+    fn known(is_known: bool, value: impl FnOnce() -> Annotation) -> ReadData {
         if is_known {
-            Read::Value(value())
+            ReadData::Value(value())
         } else {
-            Read::Unknown
+            ReadData::Unknown
         }
     }
 }
@@ -320,7 +324,7 @@ fn string<'a>(reader: &mut ByteReader<'a>) -> Result<&'a [u8], Malformed> {
 }
 
 /// Reads an annotation that consists of numbers.
-fn small(kind: u16, reader: &mut ByteReader<'_>) -> Result<Read, Malformed> {
+fn small(kind: u16, reader: &mut ByteReader<'_>) -> Result<ReadData, Malformed> {
     let opaque = |kind, bytes: &[u8]| Annotation::Opaque {
         kind,
         payload: bytes.to_vec(),
@@ -373,19 +377,21 @@ fn small(kind: u16, reader: &mut ByteReader<'_>) -> Result<Read, Malformed> {
             let one = reader.u8()?;
             let stages = [stage(reader)?, stage(reader)?, stage(reader)?];
             let is_known = one == 1 && reader.u32_le()? == 0;
-            return Ok(Read::known(is_known, || Annotation::TimeControl(stages)));
+            return Ok(ReadData::known(is_known, || {
+                Annotation::TimeControl(stages)
+            }));
         }
         0x25 => Annotation::VideoTime(reader.i32_le()?),
         0x26 => {
             let one = reader.u8()?;
             let points = string(reader)?;
             let value = profile(points).unwrap_or_else(|| opaque(0x26, &older_profile(points)));
-            return Ok(Read::known(one == 1, || value));
+            return Ok(ReadData::known(one == 1, || value));
         }
         0x27 => opaque(0x27, &reader.u16_le()?.to_be_bytes()),
-        _ => return Ok(Read::Unknown),
+        _ => return Ok(ReadData::Unknown),
     };
-    Ok(Read::Value(value))
+    Ok(ReadData::Value(value))
 }
 
 /// Returns the square of a number from 1 to 64.
@@ -393,36 +399,36 @@ fn from_one(number: u8) -> shakmaty::Square {
     square(u16::from(number).saturating_sub(1))
 }
 
-fn squares(bytes: &[u8]) -> Read {
+fn squares(bytes: &[u8]) -> ReadData {
     let (marks, rest) = bytes.as_chunks();
     let mut squares = Vec::with_capacity(marks.len());
     for mark in marks {
         let &[color, at @ 1..=64] = mark else {
-            return Read::Damaged("coloured squares beyond the board");
+            return ReadData::Damaged("coloured squares beyond the board");
         };
         let square = from_one(at);
         squares.push(ColoredSquare { color, square });
     }
     if !rest.is_empty() {
-        return Read::Damaged("coloured squares of an odd length");
+        return ReadData::Damaged("coloured squares of an odd length");
     }
-    Read::Value(unless_empty(0x04, squares, Annotation::Squares))
+    ReadData::Value(unless_empty(0x04, squares, Annotation::Squares))
 }
 
-fn arrows(bytes: &[u8]) -> Read {
+fn arrows(bytes: &[u8]) -> ReadData {
     let (marks, rest) = bytes.as_chunks();
     let mut arrows = Vec::with_capacity(marks.len());
     for mark in marks {
         let &[color, from @ 1..=64, to @ 1..=64] = mark else {
-            return Read::Damaged("arrows beyond the board");
+            return ReadData::Damaged("arrows beyond the board");
         };
         let (from, to) = (from_one(from), from_one(to));
         arrows.push(Arrow { color, from, to });
     }
     if !rest.is_empty() {
-        return Read::Damaged("arrows that are no threes of bytes");
+        return ReadData::Damaged("arrows that are no threes of bytes");
     }
-    Read::Value(unless_empty(0x05, arrows, Annotation::Arrows))
+    ReadData::Value(unless_empty(0x05, arrows, Annotation::Arrows))
 }
 
 /// The value of a list, or the stored form of one without items.

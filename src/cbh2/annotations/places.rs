@@ -14,7 +14,7 @@ const ARROWS: u8 = 0x05;
 
 /// Remarks with their plies, of which those on one ply follow each other.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct RemarkPlaces {
     remarks: Vec<(PlyId, Annotation)>,
     ply: Option<PlyId>,
     /// A bit for each kind that the ply has.
@@ -23,7 +23,7 @@ pub(super) struct Places {
     first: [Option<usize>; 3],
 }
 
-impl Places {
+impl RemarkPlaces {
     /// Adds a remark, which is stored with this number of its kind.
     pub(super) fn add(&mut self, ply: PlyId, kind: u8, remark: Annotation) {
         if self.ply != Some(ply) {
@@ -112,7 +112,7 @@ mod tests {
     use shakmaty::Square;
 
     use super::*;
-    use crate::game::{ColoredSquare, Game, Text};
+    use crate::game::{AnnotationText, ColoredSquare, Game};
 
     #[test]
     fn remarks_of_one_kind_are_joined_or_kept_as_stored() {
@@ -120,8 +120,8 @@ mod tests {
             let color = 2;
             Annotation::Squares(vec![ColoredSquare { color, square }])
         };
-        let text = Text::default();
-        let mut places = Places::default();
+        let text = AnnotationText::default();
+        let mut places = RemarkPlaces::default();
         for (kind, remark) in [
             (0x82, Annotation::TextBefore(text.clone())),
             (0x04, squares(Square::A1)),

@@ -18,7 +18,7 @@
 
 use shakmaty::Role;
 
-use super::{Read, Remarks, string};
+use super::{ReadData, Remarks, string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::{CodePage, QuotedHeader, encode_quoted};
 use crate::cbh2::moves::square;
@@ -28,7 +28,7 @@ use crate::game::{Annotation, Quotation, QuotedMove, Start, append_quoted, cut};
 const MOST_MOVES: usize = 30_000;
 
 /// The fields of a quotation except its moves.
-struct Header<'a> {
+struct QuotationHeader<'a> {
     /// White last, first, Black last, first, site, event.
     names: [&'a [u8]; 6],
     date: u32,
@@ -43,7 +43,7 @@ struct Header<'a> {
 }
 
 /// Reads the data of a quotation.
-pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<Read, Malformed> {
+pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<ReadData, Malformed> {
     let at = remarks.reader.position();
     let reader = &mut remarks.reader;
     let one = reader.u8()?;
@@ -56,7 +56,7 @@ pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<Read, Malformed> {
     reader.skip(26)?;
     let start = reader.u8()?;
     if one != 1 || start > 1 {
-        return Ok(Read::Unknown);
+        return Ok(ReadData::Unknown);
     }
     if start == 0 {
         reader.skip(75)?;
@@ -82,10 +82,10 @@ pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<Read, Malformed> {
     }
     let payload = older(&header, &moves, page);
     let quotation = Quotation { caption, payload };
-    Ok(Read::Value(Annotation::Quotation(Box::new(quotation))))
+    Ok(ReadData::Value(Annotation::Quotation(Box::new(quotation))))
 }
 
-fn header<'a>(reader: &mut ByteReader<'a>) -> Result<Header<'a>, Malformed> {
+fn header<'a>(reader: &mut ByteReader<'a>) -> Result<QuotationHeader<'a>, Malformed> {
     let mut names = [&[][..]; 6];
     for name in &mut names {
         let length = reader.u8()?;
@@ -100,7 +100,7 @@ fn header<'a>(reader: &mut ByteReader<'a>) -> Result<Header<'a>, Malformed> {
     reader.skip(8)?;
     let [round, subround] = reader.array()?;
     reader.skip(34)?;
-    Ok(Header {
+    Ok(QuotationHeader {
         names,
         date,
         kind,
@@ -114,7 +114,7 @@ fn header<'a>(reader: &mut ByteReader<'a>) -> Result<Header<'a>, Malformed> {
     })
 }
 
-impl Header<'_> {
+impl QuotationHeader<'_> {
     /// What is shown of it.
     fn shown(&self, page: CodePage) -> QuotedHeader {
         let [white, white_first, black, black_first, site, event] = self.names;
@@ -155,7 +155,7 @@ fn moves(stored: &[u8]) -> Vec<QuotedMove> {
 /// Encodes a quotation as the older format does, big-endian, with its names in
 /// UTF-8, which is read whatever the page of a base. Moves that do not fit are
 /// left out, and the ends of names.
-fn older(header: &Header<'_>, moves: &[QuotedMove], page: CodePage) -> Vec<u8> {
+fn older(header: &QuotationHeader<'_>, moves: &[QuotedMove], page: CodePage) -> Vec<u8> {
     let moves = moves.get(..MOST_MOVES).unwrap_or(moves);
     let kind = if moves.is_empty() { 1 } else { 2 };
     let mut payload = vec![0, 0, 0, kind, 0, 0];

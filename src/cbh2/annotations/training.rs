@@ -13,7 +13,7 @@
 //! A question is kept in the form of the older format, too, which has room for
 //! texts only; other parts are dropped and reported.
 
-use super::{Read, Remarks, string};
+use super::{ReadData, Remarks, string};
 use crate::bytes::Malformed;
 use crate::cbh::{CodePage, CommentText, encode_training};
 use crate::cbh2::moves::square;
@@ -26,11 +26,11 @@ type Texts = Vec<(u16, String)>;
 const IN_WORDS: u16 = 8;
 
 /// Reads the data of a question.
-pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<Read, Malformed> {
+pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<ReadData, Malformed> {
     let at = remarks.reader.position();
     let [_, _, variant, _, _, _] = remarks.reader.array()?;
     if !matches!(variant, 1 | 2) {
-        return Ok(Read::Unknown);
+        return Ok(ReadData::Unknown);
     }
     // The older format has the same four bytes as two numbers.
     let [seconds, unknown, points] = [(); 3].map(|()| remarks.reader.u16_le());
@@ -72,7 +72,7 @@ pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<Read, Malformed> {
     if !training.is_plain() {
         training.payload = encode_training(&training, CodePage::WESTERN);
     }
-    Ok(Read::Value(Annotation::Training(Box::new(training))))
+    Ok(ReadData::Value(Annotation::Training(Box::new(training))))
 }
 
 /// Adds answers in words to the texts of the question.

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::{io, thread};
 
 use super::{
-    Database, Decoded, Error, FileKind, GameId, GuidingText, Kind, RECORD_BYTES, Record,
+    Cbh2Record, Database, Decoded, Error, FileKind, GameId, GuidingText, RECORD_BYTES, RecordType,
     record_offset,
 };
 use crate::game::Defect;
@@ -90,7 +90,7 @@ impl Database {
             match self.record(id, &mut bytes, &mut decoded.buffer) {
                 Err(Error::NotUsed(_)) => found.push(unknown(id)),
                 Err(error) => return Err(error),
-                Ok((Kind::Text, record)) => {
+                Ok((RecordType::Text, record)) => {
                     marks(&record, &mut found);
                     self.read_text(id, &mut text)?;
                     found.append(&mut text.defects);
@@ -98,7 +98,7 @@ impl Database {
                 Ok((kind, record)) => {
                     marks(&record, &mut found);
                     self.read_game(id, &mut decoded)?;
-                    if decoded.defects.is_empty() && kind == Kind::Game {
+                    if decoded.defects.is_empty() && kind == RecordType::Game {
                         count_moves(&record, &decoded, &mut found);
                     }
                     found.append(&mut decoded.defects);
@@ -122,7 +122,7 @@ fn unknown(id: GameId) -> Defect {
     of_record(id, 2, what)
 }
 
-fn marks(record: &Record<'_>, found: &mut Vec<Defect>) {
+fn marks(record: &Cbh2Record<'_>, found: &mut Vec<Defect>) {
     if !record.has_usual_marks() {
         let what = format!("the first bytes of record {} contradict", record.id.0);
         found.push(of_record(record.id, 0, what));
@@ -130,7 +130,7 @@ fn marks(record: &Record<'_>, found: &mut Vec<Defect>) {
 }
 
 /// Compares the stored number of moves with the decoded ones.
-fn count_moves(record: &Record<'_>, decoded: &Decoded, found: &mut Vec<Defect>) {
+fn count_moves(record: &Cbh2Record<'_>, decoded: &Decoded, found: &mut Vec<Defect>) {
     let game = &decoded.game;
     let black_begins = usize::from(game.start.position.turn().is_black());
     let moves = (game.tree.main_line_len() + 1 + black_begins) / 2;

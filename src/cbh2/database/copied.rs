@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{Database, Error, FileKind, GameId, RECORD_BYTES};
-use crate::cbh::{EntityId, Past, RecordKind};
+use crate::cbh::{CopiedMetadata, EntityId, RecordKind};
 use crate::cbh2::entities::{self, LookupError, TournamentDetails, Type};
-use crate::cbh2::record::{Kind, NONE, Record, References};
+use crate::cbh2::record::{Cbh2Record, NONE, RecordType, References};
 use crate::game::PlayerName;
 use crate::storage::ReadBuffer;
 
@@ -17,7 +17,7 @@ pub struct Original {
     /// What it holds; an analysis is a game.
     pub kind: RecordKind,
     /// What the copy takes over.
-    pub past: Past,
+    pub past: CopiedMetadata,
     /// What it does not.
     pub lost: Vec<Lost>,
 }
@@ -66,8 +66,8 @@ impl Database {
         };
         let of = record.references(kind);
         let mut lost = Vec::new();
-        lost.extend((kind == Kind::Analysis).then_some(Lost::Analysis));
-        let has_newer_rating = kind == Kind::Game && record.has_newer_rating();
+        lost.extend((kind == RecordType::Analysis).then_some(Lost::Analysis));
+        let has_newer_rating = kind == RecordType::Game && record.has_newer_rating();
         lost.extend(has_newer_rating.then_some(Lost::RatingType));
         let has_id = self.has_fide_id(of.annotator, buffer)?;
         lost.extend(has_id.then_some(Lost::AnnotatorId));
@@ -128,7 +128,7 @@ impl Database {
             let count = count.map_err(|source| self.io(FileKind::Entities, source))?;
             used.push((count, BTreeSet::new()));
         }
-        self.scan(1..u32::MAX, &mut |record: Record<'_>| {
+        self.scan(1..u32::MAX, &mut |record: Cbh2Record<'_>| {
             if let Some(kind) = record.kind() {
                 mark(record.references(kind), &mut used);
             }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Database, Decoded, Error, FileKind, Kind, Record, record_offset};
+use super::{Cbh2Record, Database, Decoded, Error, FileKind, RecordType, record_offset};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::EntityId;
 use crate::cbh2::entities::{self, Entities, LookupError, Type, language_of};
@@ -17,8 +17,8 @@ impl Database {
     /// Reads all but moves and annotations.
     pub(super) fn read_headers(
         &self,
-        kind: Kind,
-        record: &Record<'_>,
+        kind: RecordType,
+        record: &Cbh2Record<'_>,
         decoded: &mut Decoded,
     ) -> Result<(), Error> {
         let Decoded {
@@ -47,7 +47,7 @@ impl Database {
                 what: format!("result {} has no meaning", record.result()),
             });
         }
-        if kind == Kind::Game {
+        if kind == RecordType::Game {
             let [white, black] = record.rating_types();
             headers.white_elo_type = white;
             headers.black_elo_type = black;
@@ -105,8 +105,8 @@ pub(super) struct Lookup<'a> {
 impl Lookup<'_> {
     fn entities_of(
         &mut self,
-        kind: Kind,
-        record: &Record<'_>,
+        kind: RecordType,
+        record: &Cbh2Record<'_>,
         game: &mut Game,
     ) -> Result<(), Error> {
         let of = record.references(kind);

@@ -5,10 +5,10 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Database, Error, FileKind, GameId, Kind, Record, record_offset};
+use super::{Cbh2Record, Database, Error, FileKind, GameId, RecordType, record_offset};
 use crate::cbh::{
-    Candidate, Crossref, CrossrefBuilder, EntityId, EntityKind, EntityNames, Entry, GameMention,
-    Grouping, Listed, Search, Summary,
+    Crossref, CrossrefBuilder, EntityId, EntityKind, EntityNames, Entry, GameMention, Grouping,
+    ListedRecord, MentionCandidate, MentionSearch, Summary,
 };
 use crate::cbh2::entities::{self, LookupError, Type};
 use crate::cbh2::record::RECORD_BYTES;
@@ -40,9 +40,14 @@ impl Database {
     /// # Errors
     ///
     /// As [`entries`](Database::entries).
-    pub fn listed(&self, first: GameId, count: u32, listed: &mut Vec<Listed>) -> Result<(), Error> {
+    pub fn listed(
+        &self,
+        first: GameId,
+        count: u32,
+        listed: &mut Vec<ListedRecord>,
+    ) -> Result<(), Error> {
         self.for_each_left(first, count, &mut |record| {
-            listed.extend(record.entry().map(|entry| Listed {
+            listed.extend(record.entry().map(|entry| ListedRecord {
                 entry,
                 summary: record.summary(),
             }));
@@ -54,7 +59,7 @@ impl Database {
         &self,
         first: GameId,
         count: u32,
-        take: &mut dyn FnMut(Record<'_>),
+        take: &mut dyn FnMut(Cbh2Record<'_>),
     ) -> Result<(), Error> {
         let first = first.0.max(1);
         let end = first.saturating_add(count).min(self.last_id + 1);
@@ -68,7 +73,7 @@ impl Database {
         let records = self.headers.read_up_to(offset, length, &mut buffer);
         let records = records.map_err(io)?;
         for (id, bytes) in (first..).zip(records.chunks_exact(RECORD_BYTES)) {
-            take(Record::new(GameId(id), bytes));
+            take(Cbh2Record::new(GameId(id), bytes));
         }
         if records.len() < length {
             return Err(io(io::ErrorKind::UnexpectedEof.into()));
@@ -84,7 +89,7 @@ impl Database {
     pub(super) fn scan(
         &self,
         ids: Range<u32>,
-        take: &mut dyn FnMut(Record<'_>),
+        take: &mut dyn FnMut(Cbh2Record<'_>),
     ) -> Result<(), Error> {
         let mut first = ids.start.max(1);
         let end = ids.end.min(self.last_id + 1);
@@ -121,7 +126,7 @@ impl Database {
         summaries: &mut Vec<Summary>,
     ) -> Result<(), Error> {
         let end = first.0.saturating_add(count);
-        let take = &mut |record: Record<'_>| summaries.extend(record.summary());
+        let take = &mut |record: Cbh2Record<'_>| summaries.extend(record.summary());
         self.scan(first.0..end, take)
     }
 
@@ -150,7 +155,7 @@ impl Database {
     /// [`Error::Io`]; `texts` has those before the place.
     pub fn texts(&self, texts: &mut Vec<GameId>) -> Result<(), Error> {
         self.scan(1..u32::MAX, &mut |record| {
-            texts.extend((record.kind() == Some(Kind::Text)).then_some(record.id));
+            texts.extend((record.kind() == Some(RecordType::Text)).then_some(record.id));
         })
     }
 
@@ -215,12 +220,12 @@ impl Database {
         if mentions.is_empty() {
             return Ok(HashMap::new());
         }
-        let mut search = Search::new(mentions);
+        let mut search = MentionSearch::new(mentions);
         self.for_each_player(&mut |id, name| search.player(id.0, name))?;
         self.scan(1..u32::MAX, &mut |record| {
             let game = record.summary().filter(|game| !game.is_deleted);
             if let Some(game) = game {
-                let candidate = Candidate {
+                let candidate = MentionCandidate {
                     id: game.id,
                     tournament: game.tournament.0,
                     date: game.date,

@@ -9,7 +9,7 @@ use super::{Database, FileKind, defect};
 use crate::bytes::Malformed;
 use crate::cbh::{CachedLists, CodePage, Error, Options};
 use crate::cbh2::entities::Entities;
-use crate::cbh2::record::{FileHeader, RECORD_BYTES};
+use crate::cbh2::record::{Cbh2Header, RECORD_BYTES};
 use crate::cbh2::{Family, annotations, frame};
 use crate::game::Defect;
 use crate::storage::{Directory, DiskDirectory, MemoryFile, ReadBuffer, Storage};
@@ -43,7 +43,7 @@ impl Database {
     ///
     /// As [`open`](Database::open).
     pub fn open_family(family: Family, options: &Options) -> Result<Database, Error> {
-        let files = Files::of(family)?;
+        let files = OpenFiles::of(family)?;
         let mut defects = Vec::new();
         let headers = files.required(FileKind::Headers)?;
         let header = files.header(headers.as_ref())?;
@@ -87,16 +87,16 @@ impl Database {
 }
 
 /// Opens the files of a base, without following links.
-struct Files {
+struct OpenFiles {
     family: Family,
     directory: Arc<dyn Directory>,
 }
 
-impl Files {
-    fn of(family: Family) -> Result<Files, Error> {
+impl OpenFiles {
+    fn of(family: Family) -> Result<OpenFiles, Error> {
         if let Some(tree) = family.tree() {
             let directory = Arc::clone(tree) as Arc<dyn Directory>;
-            return Ok(Files { family, directory });
+            return Ok(OpenFiles { family, directory });
         }
         let headers = family.default_path(FileKind::Headers);
         let model = headers.file_name().unwrap_or_default();
@@ -104,7 +104,7 @@ impl Files {
         let directory =
             directory.map_err(|source| Error::of_file(family.directory().to_path_buf(), source))?;
         let directory = Arc::new(directory);
-        Ok(Files { family, directory })
+        Ok(OpenFiles { family, directory })
     }
 
     fn error(&self, kind: FileKind, source: io::Error) -> Error {
@@ -123,12 +123,12 @@ impl Files {
         is_there.then(|| self.required(kind)).transpose()
     }
 
-    fn header(&self, headers: &dyn Storage) -> Result<FileHeader, Error> {
+    fn header(&self, headers: &dyn Storage) -> Result<Cbh2Header, Error> {
         let mut buffer = ReadBuffer::default();
         let bytes = headers
             .read_up_to(0, RECORD_BYTES, &mut buffer)
             .map_err(|source| self.error(FileKind::Headers, source))?;
-        FileHeader::decode(bytes).map_err(|fault| Error::Malformed {
+        Cbh2Header::decode(bytes).map_err(|fault| Error::Malformed {
             file: self.family.default_path(FileKind::Headers),
             offset: fault.offset as u64,
             what: fault.what,
@@ -169,7 +169,7 @@ impl Files {
 
 /// Number of records in the file, whatever the header says.
 fn last_id(
-    header: FileHeader,
+    header: Cbh2Header,
     headers: &dyn Storage,
     defects: &mut Vec<Defect>,
 ) -> io::Result<u32> {
@@ -179,7 +179,7 @@ fn last_id(
         defects.push(defect(FileKind::Headers.extension(), 0, fault));
     };
     if !header.is_known() {
-        let FileHeader { used, version, .. } = header;
+        let Cbh2Header { used, version, .. } = header;
         let what = format!("version {version} ({used} bytes of header) of .2cbh is not known");
         note(13, what);
     }

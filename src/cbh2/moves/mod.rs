@@ -26,7 +26,7 @@ use shakmaty::{CastlingSide, Color, Move};
 
 use super::frame;
 use crate::bytes::Malformed;
-use crate::game::{Branch, Game, Line, MoveTree, PlyId, Start};
+use crate::game::{Branch, Game, MoveTree, PlyId, Start, TreeBuilder};
 use words::Word;
 
 /// Maximum number of pending alternatives. Real bases have at most 74; each
@@ -52,10 +52,10 @@ pub(super) fn decode(
     let begun = begin(tag, content, game, faults);
     let read = begun.map_err(|fault| (fault, PlyId::START));
     let read = read.and_then(|(at, is_chess960)| {
-        let mut stream = Stream {
+        let mut stream = MoveReader {
             words: Words { bytes: content },
             at,
-            line: Line::new(&mut game.tree, &game.start.position),
+            line: TreeBuilder::new(&mut game.tree, &game.start.position),
             outstanding: Vec::new(),
             last: PlyId::START,
             is_chess960,
@@ -136,11 +136,11 @@ impl Words<'_> {
 }
 
 /// A decoder of moves into a tree.
-struct Stream<'a, 'g> {
+struct MoveReader<'a, 'g> {
     words: Words<'a>,
     /// Index of the next word.
     at: usize,
-    line: Line<'g>,
+    line: TreeBuilder<'g>,
     /// Branches with a pending alternative, each with the move that it
     /// replaces.
     outstanding: Vec<(Branch, PlyId)>,
@@ -149,7 +149,7 @@ struct Stream<'a, 'g> {
     is_chess960: bool,
 }
 
-impl Stream<'_, '_> {
+impl MoveReader<'_, '_> {
     /// Decodes the moves to their end. Returns the fault behind it, if any.
     fn read(&mut self) -> Result<Option<Malformed>, Malformed> {
         loop {
@@ -208,7 +208,7 @@ impl Stream<'_, '_> {
         &mut self,
         word: u16,
         color: Color,
-        m: impl Fn(&Line<'_>) -> Option<Move>,
+        m: impl Fn(&TreeBuilder<'_>) -> Option<Move>,
     ) -> Result<(), Malformed> {
         let branch = self.branch_if_marked()?;
         let is_turn = self.line.position().turn() == color;

@@ -13,7 +13,7 @@ use crate::escape::{self, Escaped};
 
 /// A defect of a file.
 #[derive(Clone, Copy)]
-pub(in crate::cli) struct Found<'a> {
+pub(in crate::cli) struct FoundDefect<'a> {
     /// The file, by its path if that is known.
     pub(in crate::cli) file: &'a dyn Display,
     pub(in crate::cli) offset: u64,
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Found<'a> {
 
 /// Writes the report of a check to standard output as the check goes on.
 #[derive(Debug)]
-pub(in crate::cli) struct Report {
+pub(in crate::cli) struct CheckReport {
     out: BufWriter<Stdout>,
     is_json: bool,
     quiet: bool,
@@ -37,10 +37,10 @@ pub(in crate::cli) struct Report {
     written: io::Result<()>,
 }
 
-impl Report {
+impl CheckReport {
     /// Begins a report; a `quiet` one for people has no summary.
-    pub(in crate::cli) fn begin(is_json: bool, quiet: bool) -> Report {
-        let mut report = Report {
+    pub(in crate::cli) fn begin(is_json: bool, quiet: bool) -> CheckReport {
+        let mut report = CheckReport {
             out: BufWriter::new(io::stdout()),
             is_json,
             quiet,
@@ -56,14 +56,14 @@ impl Report {
     }
 
     /// Reports a defect; the bar is not drawn meanwhile.
-    pub(in crate::cli) fn defect(&mut self, bar: &ProgressBar, found: Found<'_>) {
+    pub(in crate::cli) fn defect(&mut self, bar: &ProgressBar, found: FoundDefect<'_>) {
         self.found += u64::from(!found.is_repaired);
         bar.suspend(|| self.write_defect(found));
     }
 
     /// Reports that a file cannot be read beyond a place.
     pub(in crate::cli) fn malformed(&mut self, file: &Path, offset: u64, what: &dyn Display) {
-        let found = Found {
+        let found = FoundDefect {
             file: &file.display(),
             offset,
             what,
@@ -72,8 +72,8 @@ impl Report {
         self.defect(&ProgressBar::hidden(), found);
     }
 
-    fn write_defect(&mut self, found: Found<'_>) {
-        let Found {
+    fn write_defect(&mut self, found: FoundDefect<'_>) {
+        let FoundDefect {
             file, offset, what, ..
         } = found;
         if self.is_json {

@@ -8,17 +8,17 @@ const LINE_COLUMNS: usize = 78;
 
 /// A manual page in the making.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct ManualPage {
     source: String,
     /// The paragraph that is being read, with escapes for fonts.
     paragraph: String,
 }
 
-impl Page {
-    pub(super) fn new(name: &str, section: u8, date: &str) -> Page {
+impl ManualPage {
+    pub(super) fn new(name: &str, section: u8, date: &str) -> ManualPage {
         let title = name.to_uppercase();
         let version = env!("CARGO_PKG_VERSION");
-        Page {
+        ManualPage {
             source: format!(".TH {title} {section} {date} \"cbfs {version}\" \"cbfs manual\"\n"),
             paragraph: String::new(),
         }
@@ -72,7 +72,7 @@ impl Page {
     }
 
     /// An entry of a list: bold `head` and the name of a `value`, then `text`
-    /// as in [`text`](Page::text).
+    /// as in [`text`](ManualPage::text).
     pub(super) fn item(&mut self, head: &str, value: &str, text: &str) {
         self.line(".TP");
         self.in_font(head, 'B');
@@ -102,7 +102,7 @@ impl Page {
 
     /// Text with blocks, below a heading that is there already.
     pub(super) fn markdown(&mut self, text: &str) {
-        let mut state = State::default();
+        let mut state = RoffState::default();
         for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
             self.event(event, &mut state);
         }
@@ -110,16 +110,16 @@ impl Page {
     }
 
     fn inline(&mut self, text: &str) {
-        let mut state = State {
+        let mut state = RoffState {
             is_in_item: true,
-            ..State::default()
+            ..RoffState::default()
         };
         for event in Parser::new(text) {
             self.event(event, &mut state);
         }
     }
 
-    fn event(&mut self, event: Event<'_>, state: &mut State) {
+    fn event(&mut self, event: Event<'_>, state: &mut RoffState) {
         match event {
             Event::Start(tag) => self.start(&tag, state),
             Event::End(tag) => self.end(tag, state),
@@ -139,7 +139,7 @@ impl Page {
         }
     }
 
-    fn start(&mut self, tag: &Tag<'_>, state: &mut State) {
+    fn start(&mut self, tag: &Tag<'_>, state: &mut RoffState) {
         match tag {
             Tag::Paragraph if state.is_in_item => state.is_in_item = false,
             Tag::Paragraph => self.paragraph_break(),
@@ -172,7 +172,7 @@ impl Page {
         }
     }
 
-    fn end(&mut self, tag: TagEnd, state: &mut State) {
+    fn end(&mut self, tag: TagEnd, state: &mut RoffState) {
         match tag {
             TagEnd::Paragraph if self.paragraph.is_empty() => self.take_break_back(),
             TagEnd::Paragraph | TagEnd::Item => self.end_paragraph(),
@@ -337,7 +337,7 @@ impl Page {
     clippy::struct_excessive_bools,
     reason = "each is a block that the text is in or not"
 )]
-struct State {
+struct RoffState {
     font: char,
     is_code_block: bool,
     /// A picture, which a page in a terminal leaves out.
@@ -350,9 +350,9 @@ struct State {
     link: String,
 }
 
-impl Default for State {
-    fn default() -> State {
-        State {
+impl Default for RoffState {
+    fn default() -> RoffState {
+        RoffState {
             font: 'R',
             is_code_block: false,
             is_image: false,
@@ -416,7 +416,7 @@ mod tests {
     use super::*;
 
     fn page(text: &str) -> String {
-        let mut page = Page::new("x", 7, "2000-01-01");
+        let mut page = ManualPage::new("x", 7, "2000-01-01");
         page.heading("Description");
         page.markdown(text);
         let source = page.finish();

@@ -3,7 +3,7 @@
 //!
 //! A concatenation holds the texts of all rendered files of one directory, in
 //! the order of its listing. A file that cannot be rendered is left out: it
-//! adds no byte. What is known of a concatenation is its [`Index`]: its exact
+//! adds no byte. What is known of a concatenation is its [`SegmentMarks`]: its exact
 //! length, and where in it every few files begin. The lengths it is made of
 //! are those of [`Sizes`]; where they are missing, the files are rendered
 //! once, by all threads that were lent and by the one that asks.
@@ -38,7 +38,7 @@ use crate::fs::content::text::mark;
 use crate::fs::content::texts::Key;
 use crate::fs::volume::Renderer;
 use crate::fs::{Background, Bytes, Error, Ino, Text, TextCache, Volume};
-use index::{Index, SEGMENT_BYTES, Segment};
+use index::{SEGMENT_BYTES, Segment, SegmentMarks};
 use measuring::Measuring;
 use streams::{STREAMS, Streams};
 
@@ -84,7 +84,7 @@ impl Sources<'_> {
     /// Returns `made`, or [`Error::Stale`] if the state was replaced: files may
     /// be missing then.
     fn ensure_present<T>(&self, made: T) -> Result<T, Error> {
-        if self.volume.is_over() {
+        if self.volume.is_superseded() {
             return Err(Error::Stale);
         }
         Ok(made)
@@ -93,20 +93,20 @@ impl Sources<'_> {
 
 /// Work for a thread that was lent.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct RenderJob {
     snapshot: u64,
-    work: Work,
+    work: ConcatenationWork,
 }
 
 #[derive(Debug)]
-enum Work {
+enum ConcatenationWork {
     /// Render what this directory lists there.
     Ahead(Ino, Segment),
     /// Help to find out lengths.
     Measuring(Arc<Measuring>),
 }
 
-impl Job {
+impl RenderJob {
     /// Number of the snapshot it is about.
     pub(crate) fn snapshot(&self) -> u64 {
         self.snapshot
@@ -115,8 +115,10 @@ impl Job {
     /// Does it.
     pub(crate) fn run(self, sources: Sources<'_>) {
         match self.work {
-            Work::Ahead(directory, segment) => render_ahead(sources, directory, &segment),
-            Work::Measuring(measuring) => measuring.help(sources),
+            ConcatenationWork::Ahead(directory, segment) => {
+                render_ahead(sources, directory, &segment);
+            }
+            ConcatenationWork::Measuring(measuring) => measuring.help(sources),
         }
     }
 }
@@ -125,14 +127,14 @@ impl Job {
 /// directory.
 #[derive(Debug)]
 pub(crate) struct Concatenations {
-    indexes: Mutex<LruCache<Key, Arc<Once<Arc<Index>>>>>,
+    indexes: Mutex<LruCache<Key, Arc<Once<Arc<SegmentMarks>>>>>,
     /// All reported lengths: if the kernel gets another one, it drops what it
     /// has read.
     lengths: Mutex<HashMap<u64, HashMap<Ino, u64>>>,
     streams: Mutex<Streams>,
     /// Held by who finds out lengths: the next one may find them known.
     measuring: Mutex<()>,
-    jobs: Mutex<VecDeque<Job>>,
+    jobs: Mutex<VecDeque<RenderJob>>,
 }
 
 impl Default for Concatenations {
@@ -155,7 +157,7 @@ impl Concatenations {
     }
 
     /// Work that waits for a thread.
-    pub(crate) fn next_job(&self) -> Option<Job> {
+    pub(crate) fn next_job(&self) -> Option<RenderJob> {
         self.jobs.lock().pop_front()
     }
 
@@ -196,7 +198,7 @@ impl Concatenations {
         walked
             .ok()
             .and(length)
-            .filter(|_| !sources.volume.is_over())
+            .filter(|_| !sources.volume.is_superseded())
     }
 
     /// Up to `length` bytes from `offset` on; fewer only at the end.
@@ -228,7 +230,7 @@ impl Concatenations {
         &self,
         sources: Sources<'_>,
         directory: Ino,
-        index: &Index,
+        index: &SegmentMarks,
         range: Range<u64>,
     ) -> Result<Bytes, Error> {
         self.order_ahead(sources, directory, index, &range);
@@ -245,7 +247,13 @@ impl Concatenations {
     }
 
     /// Where the range belongs to a stream, lets what follows be rendered.
-    fn order_ahead(&self, sources: Sources<'_>, directory: Ino, index: &Index, range: &Range<u64>) {
+    fn order_ahead(
+        &self,
+        sources: Sources<'_>,
+        directory: Ino,
+        index: &SegmentMarks,
+        range: &Range<u64>,
+    ) {
         let mut streams = self.streams.lock();
         let Some(ordered) = streams.saw(sources.key(directory), range) else {
             return;
@@ -258,21 +266,21 @@ impl Concatenations {
         *ordered = end.max(*ordered);
         drop(streams);
         let segments = (from..end).filter_map(|number| index.segment(number));
-        let mut work = segments.map(|segment| Work::Ahead(directory, segment));
+        let mut work = segments.map(|segment| ConcatenationWork::Ahead(directory, segment));
         if let Some(first) = work.next() {
             self.give(sources, std::iter::once(first).chain(work));
         }
     }
 
     /// Lets lent threads do some work.
-    fn give(&self, sources: Sources<'_>, work: impl Iterator<Item = Work>) {
+    fn give(&self, sources: Sources<'_>, work: impl Iterator<Item = ConcatenationWork>) {
         let Sources {
             snapshot,
             background,
             ..
         } = sources;
         let mut jobs = self.jobs.lock();
-        jobs.extend(work.map(|work| Job { snapshot, work }));
+        jobs.extend(work.map(|work| RenderJob { snapshot, work }));
         let excess = jobs.len().saturating_sub(MOST_JOBS);
         jobs.drain(..excess);
         drop(jobs);
@@ -280,7 +288,7 @@ impl Concatenations {
     }
 
     /// The index of a concatenation; one thread makes it, others wait.
-    fn index(&self, sources: Sources<'_>, directory: Ino) -> Result<Arc<Index>, Error> {
+    fn index(&self, sources: Sources<'_>, directory: Ino) -> Result<Arc<SegmentMarks>, Error> {
         let key = sources.key(directory);
         let once = Arc::clone(self.indexes.lock().get_or_insert(key, Arc::default));
         if let Some(index) = once.get() {
@@ -289,7 +297,7 @@ impl Concatenations {
         let index = once.get_or_work_out(|| {
             let _turn = self.measuring.lock();
             let measure = |files| self.measure(sources, files);
-            let index = Index::new(sources, directory, measure)?;
+            let index = SegmentMarks::new(sources, directory, measure)?;
             sources.ensure_present(Arc::new(index))
         })?;
         let length = index.length();
@@ -308,7 +316,7 @@ impl Concatenations {
         let measuring = Arc::new(Measuring::new(files, helpers));
         let useful = helpers.min(measuring.batches().saturating_sub(1));
         if useful > 0 {
-            let work = (0..useful).map(|_| Work::Measuring(Arc::clone(&measuring)));
+            let work = (0..useful).map(|_| ConcatenationWork::Measuring(Arc::clone(&measuring)));
             self.give(sources, work);
         }
         measuring.finish(sources)
@@ -316,8 +324,9 @@ impl Concatenations {
 
     fn trim_indexes(&self) {
         let mut indexes = self.indexes.lock();
-        let marks =
-            |(_, once): (&Key, &Arc<Once<Arc<Index>>>)| once.get().map_or(0, |index| index.marks());
+        let marks = |(_, once): (&Key, &Arc<Once<Arc<SegmentMarks>>>)| {
+            once.get().map_or(0, |index| index.marks())
+        };
         let mut all: usize = indexes.iter().map(marks).sum();
         while indexes.len() > 1 && (indexes.len() > MOST_INDEXES || all > MOST_MARKS) {
             let removed = indexes.pop_lru();

@@ -7,12 +7,12 @@ use crate::fs::Error;
 /// A value that is worked out by the first thread that needs it.
 #[derive(Debug)]
 pub(crate) struct Once<T> {
-    state: Mutex<State<T>>,
-    landing: Condvar,
+    state: Mutex<OnceState<T>>,
+    finished: Condvar,
 }
 
 #[derive(Debug)]
-enum State<T> {
+enum OnceState<T> {
     Waiting,
     UnderWay,
     Done(T),
@@ -20,21 +20,21 @@ enum State<T> {
 
 impl<T> Default for Once<T> {
     fn default() -> Once<T> {
-        Once::of(State::Waiting)
+        Once::of(OnceState::Waiting)
     }
 }
 
 impl<T> From<T> for Once<T> {
     fn from(value: T) -> Once<T> {
-        Once::of(State::Done(value))
+        Once::of(OnceState::Done(value))
     }
 }
 
 impl<T> Once<T> {
-    fn of(state: State<T>) -> Once<T> {
+    fn of(state: OnceState<T>) -> Once<T> {
         Once {
             state: Mutex::new(state),
-            landing: Condvar::new(),
+            finished: Condvar::new(),
         }
     }
 }
@@ -43,8 +43,8 @@ impl<T: Clone> Once<T> {
     /// The value, if it is there.
     pub(crate) fn get(&self) -> Option<T> {
         match &*self.state.lock() {
-            State::Done(value) => Some(value.clone()),
-            State::Waiting | State::UnderWay => None,
+            OnceState::Done(value) => Some(value.clone()),
+            OnceState::Waiting | OnceState::UnderWay => None,
         }
     }
 
@@ -59,12 +59,12 @@ impl<T: Clone> Once<T> {
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         let mut state = self.state.lock();
-        let is_under_way = |state: &mut State<T>| matches!(state, State::UnderWay);
-        self.landing.wait_while(&mut state, is_under_way);
-        if let State::Done(value) = &*state {
+        let is_under_way = |state: &mut OnceState<T>| matches!(state, OnceState::UnderWay);
+        self.finished.wait_while(&mut state, is_under_way);
+        if let OnceState::Done(value) = &*state {
             return Ok(value.clone());
         }
-        *state = State::UnderWay;
+        *state = OnceState::UnderWay;
         drop(state);
         // Dropped on every way out, by panic too: nobody waits for ever.
         let mut flight = Flight {
@@ -84,7 +84,10 @@ struct Flight<'a, T> {
 
 impl<T> Drop for Flight<'_, T> {
     fn drop(&mut self) {
-        *self.once.state.lock() = self.value.take().map_or(State::Waiting, State::Done);
-        self.once.landing.notify_all();
+        *self.once.state.lock() = self
+            .value
+            .take()
+            .map_or(OnceState::Waiting, OnceState::Done);
+        self.once.finished.notify_all();
     }
 }

@@ -39,11 +39,11 @@ pub(crate) struct TextCache {
     capacity: usize,
 }
 
-type Shard = LruCache<Key, Entry>;
+type Shard = LruCache<Key, CachedText>;
 
 /// A text, or one that is being rendered.
 #[derive(Debug)]
-struct Entry {
+struct CachedText {
     text: Arc<Once<Text>>,
     /// What is counted of it.
     bytes: usize,
@@ -121,7 +121,7 @@ impl TextCache {
     }
 
     fn put(&self, mut shard: MutexGuard<'_, Shard>, key: Key, text: Arc<Once<Text>>, bytes: usize) {
-        let replaced = shard.put(key, Entry { text, bytes });
+        let replaced = shard.put(key, CachedText { text, bytes });
         self.bytes.fetch_add(bytes, Relaxed);
         self.give_back(replaced);
         self.evict(&mut shard, 1);
@@ -131,17 +131,17 @@ impl TextCache {
         }
     }
 
-    fn give_back(&self, removed: Option<Entry>) {
+    fn give_back(&self, removed: Option<CachedText>) {
         let bytes = removed.map_or(0, |entry| entry.bytes);
         self.bytes.fetch_sub(bytes, Relaxed);
     }
 
     /// Gives up the texts of some snapshots.
-    pub(crate) fn forget(&self, is_over: impl Fn(u64) -> bool) {
+    pub(crate) fn forget(&self, is_dropped: impl Fn(u64) -> bool) {
         for shard in &self.shards {
             let mut shard = shard.lock();
             let all = shard.iter().map(|(key, _)| *key);
-            let keys: Vec<Key> = all.filter(|(of, _)| is_over(*of)).collect();
+            let keys: Vec<Key> = all.filter(|(of, _)| is_dropped(*of)).collect();
             for key in keys {
                 self.give_back(shard.pop(&key));
             }

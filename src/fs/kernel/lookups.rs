@@ -56,7 +56,7 @@ impl LookupCounts {
     }
 
     /// Reports new attributes of an inode that the kernel has already. Returns
-    /// the number of the content, as [`tell`](Held::tell).
+    /// the number of the content, as [`tell`](LookupCounts::tell).
     pub(crate) fn tell_again(&self, attr: &Attr) -> u32 {
         let mut held = self.0.lock();
         let holding = held.get_mut(&attr.ino);
@@ -87,7 +87,7 @@ impl LookupCounts {
     }
 
     /// Returns the mark of the content in the last reply, if it had attributes.
-    pub(crate) fn told(&self, ino: Ino) -> Option<u32> {
+    pub(crate) fn reported(&self, ino: Ino) -> Option<u32> {
         let mark = self.0.lock().get(&ino)?.mark;
         (mark > 0).then_some(mark)
     }
@@ -142,12 +142,12 @@ mod tests {
         let held = LookupCounts::default();
         held.tell(Ino(7), Some(&attr(5)));
         held.tell(Ino(7), None);
-        assert_eq!(held.told(Ino(7)), Some(5));
+        assert_eq!(held.reported(Ino(7)), Some(5));
         assert_eq!(held.directories(), [Ino(7)]);
         assert!(!held.forget(Ino(7), 1));
         assert!(!held.forget(Ino(8), 1));
         assert!(held.forget(Ino(7), 3));
-        assert_eq!(held.told(Ino(7)), None);
+        assert_eq!(held.reported(Ino(7)), None);
         assert!(!held.forget(Ino(7), 1));
         assert!(held.directories().is_empty());
     }
@@ -168,7 +168,7 @@ mod tests {
     fn a_name_without_attributes_reports_no_content() {
         let held = LookupCounts::default();
         held.tell(Ino(7), None);
-        assert_eq!(held.told(Ino(7)), None);
+        assert_eq!(held.reported(Ino(7)), None);
         assert!(held.directories().is_empty());
         assert!(held.forget(Ino(7), 1));
     }

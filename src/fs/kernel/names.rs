@@ -22,7 +22,7 @@ const MOST: usize = 16_384;
 
 /// Names of files, each with its directory.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct KernelNames {
     known: Mutex<KnownNames>,
     are_outdated: AtomicBool,
 }
@@ -43,14 +43,14 @@ struct KnownNames {
 /// when this is dropped, also after a panic, because the reply may have been
 /// sent.
 #[derive(Debug)]
-pub(crate) struct Page<'n> {
-    names: &'n Names,
+pub(crate) struct ReportedNames<'n> {
+    names: &'n KernelNames,
     directory: Ino,
     /// Games one after the other that are not noted yet.
     games: Option<RangeInclusive<u32>>,
 }
 
-impl Names {
+impl KernelNames {
     /// Requests an invalidation of all names.
     pub(crate) fn request_invalidation(&self) {
         self.are_outdated.store(true, Relaxed);
@@ -67,8 +67,8 @@ impl Names {
     }
 
     /// Notes names of `directory`, of which the kernel is told together.
-    pub(crate) fn page(&self, directory: Ino) -> Page<'_> {
-        Page {
+    pub(crate) fn page(&self, directory: Ino) -> ReportedNames<'_> {
+        ReportedNames {
             names: self,
             directory,
             games: None,
@@ -78,12 +78,12 @@ impl Names {
     /// Returns and clears the names since the last call; `None` if there were
     /// too many.
     pub(crate) fn take(&self) -> Option<Vec<(Ino, Box<[u8]>)>> {
-        let told = std::mem::take(&mut *self.known.lock());
-        (!told.are_too_many).then(|| told.into_names())
+        let reported = std::mem::take(&mut *self.known.lock());
+        (!reported.are_too_many).then(|| reported.into_names())
     }
 }
 
-impl Page<'_> {
+impl ReportedNames<'_> {
     /// Notes that the kernel is told of `name`.
     pub(crate) fn add(&mut self, name: &[u8]) {
         let Some(number) = parse_game(name) else {
@@ -108,7 +108,7 @@ impl Page<'_> {
     }
 }
 
-impl Drop for Page<'_> {
+impl Drop for ReportedNames<'_> {
     fn drop(&mut self) {
         let games = self.games.take();
         self.note(games);
@@ -177,7 +177,7 @@ fn count(first: u32, last: u32) -> usize {
 mod tests {
     use super::*;
 
-    fn taken(names: &Names) -> Vec<(u64, String)> {
+    fn taken(names: &KernelNames) -> Vec<(u64, String)> {
         let taken = names.take().unwrap().into_iter();
         let text = |name: Box<[u8]>| String::from_utf8(name.into()).unwrap();
         taken.map(|(Ino(of), name)| (of, text(name))).collect()
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn names_are_told_once_and_too_many_are_told_as_such() {
-        let names = Names::default();
+        let names = KernelNames::default();
         assert!(!names.take_invalidation_request());
         names.request_invalidation();
         assert!(names.take_invalidation_request() && !names.take_invalidation_request());
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn games_told_in_any_order_are_told_once_by_name() {
-        let names = Names::default();
+        let names = KernelNames::default();
         // 7919 has no divisor in common with 1000.
         for number in (0..2000).map(|step| step * 7919 % 1000 + 1) {
             names.add(Ino(2), format!("{number:06}.pgn").as_bytes());
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_page_is_noted_when_it_is_dropped() {
-        let names = Names::default();
+        let names = KernelNames::default();
         let mut page = names.page(Ino(2));
         for name in ["000007.pgn", "000008.pgn", "000010.pgn", "a", "000009.pgn"] {
             page.add(name.as_bytes());
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn one_name_beyond_the_limit_invalidates_all() {
-        let names = Names::default();
+        let names = KernelNames::default();
         let mut page = names.page(Ino(2));
         for number in 1..=MOST {
             page.add(format!("{number:06}.pgn").as_bytes());

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use crate::escape::push_line;
 use crate::fs::Error;
 use crate::fs::volume::{
-    Completeness, DirEntry, Ino, Listing, Node, NodeKind, Size, Statistics, Volume,
+    Completeness, DirEntry, Ino, Listing, Node, NodeKind, Size, Volume, VolumeSize,
 };
 
 const NAME: &str = "ERROR";
@@ -80,8 +80,8 @@ impl Volume for Broken {
         Ok(Completeness::Whole)
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics::default()
+    fn statistics(&self) -> VolumeSize {
+        VolumeSize::default()
     }
 
     fn rendered(&self) -> (Ino, Ino) {

@@ -1,7 +1,7 @@
 //! A directory of bases, mounted as one.
 //!
-//! Each base is a directory in the root, and has a slot of numbers. The
-//! number of a slot comes from the name alone, so that it is the same at the
+//! Each base is a directory in the root, and has a number, which is a part of
+//! its inode numbers. It comes from the name alone, so that it is the same at the
 //! next mount; where two names want the same, the one first in the alphabet
 //! has it and the other takes the next free one. A base that went away keeps
 //! its number for as long as the mount lives.
@@ -20,9 +20,9 @@ use crate::fs::content::text::mark;
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::mount::snapshot::Shared;
 use crate::fs::source::Source;
-use crate::fs::status::{self, About, Mounting, Report, Status, Subject};
+use crate::fs::status::{self, About, Mounting, StatusReport, StatusTree, Subject};
 use crate::fs::tree::Tree;
-use crate::fs::volume::{DirEntry, Ino, Node, NodeKind, Statistics};
+use crate::fs::volume::{DirEntry, Ino, Node, NodeKind, VolumeSize};
 use crate::fs::{Attr, Bytes, Error, ListingWithAttrs};
 use crate::names;
 
@@ -60,16 +60,16 @@ pub trait Bases: Debug + Send + Sync {
 pub(crate) struct BaseFolder {
     folder: Box<dyn Bases>,
     shared: Shared,
-    places: RwLock<Places>,
+    places: RwLock<FolderBases>,
     about: About,
 }
 
 #[derive(Debug, Default)]
-struct Places {
+struct FolderBases {
     /// Those that are there, by number.
     shown: BTreeMap<u64, NamedBase>,
     /// Every base that was ever there, by its path: it keeps its name and its
-    /// slot.
+    /// number.
     known: HashMap<PathBuf, NamedBase>,
     has_overflowed: bool,
     /// When other bases were found than before. What the folder itself says
@@ -80,7 +80,7 @@ struct Places {
 #[derive(Clone, Debug)]
 struct NamedBase {
     name: String,
-    slot: Arc<LiveBase>,
+    live: Arc<LiveBase>,
 }
 
 impl BaseFolder {
@@ -97,7 +97,7 @@ impl BaseFolder {
         Ok(folder)
     }
 
-    fn places(&self) -> RwLockReadGuard<'_, Places> {
+    fn places(&self) -> RwLockReadGuard<'_, FolderBases> {
         self.places.read()
     }
 
@@ -112,14 +112,14 @@ impl BaseFolder {
             .partition(|base| places.known.contains_key(&base.path));
         for base in known.into_iter().chain(new) {
             if let Some(place) = self.place_of(base, &mut places) {
-                before.remove(&place.slot.number());
-                places.shown.insert(place.slot.number(), place);
+                before.remove(&place.live.number());
+                places.shown.insert(place.live.number(), place);
             }
         }
         if places.modified.is_none() || !before.is_empty() || places.shown.len() != count {
             places.modified = Some(self.folder.modified());
         }
-        before.into_values().map(|place| place.slot).collect()
+        before.into_values().map(|place| place.live).collect()
     }
 
     /// When what the root lists was last changed.
@@ -128,11 +128,11 @@ impl BaseFolder {
         listed.unwrap_or_else(|| self.folder.modified())
     }
 
-    /// Name and slot of this base, new ones if need be.
+    /// Name and number of this base, new ones if need be.
     fn place_of(
         &self,
         BaseInFolder { name, path }: BaseInFolder,
-        places: &mut Places,
+        places: &mut FolderBases,
     ) -> Option<NamedBase> {
         if let Some(place) = places.known.get(&path) {
             return Some(place.clone());
@@ -140,8 +140,8 @@ impl BaseFolder {
         let name = places.free_name(name);
         if let Some(number) = places.free_number(&name) {
             let source = self.folder.source(&path);
-            let slot = Arc::new(LiveBase::new(number, Some(source), self.shared.clone()));
-            let place = NamedBase { name, slot };
+            let live = Arc::new(LiveBase::new(number, Some(source), self.shared.clone()));
+            let place = NamedBase { name, live };
             places.known.insert(path, place.clone());
             return Some(place);
         }
@@ -149,7 +149,7 @@ impl BaseFolder {
             log::error!(
                 "{}: more than {} bases; {name} and others are not shown",
                 self.folder.path().display(),
-                Ino::LAST_SLOT
+                Ino::LAST_BASE_NUMBER
             );
             places.has_overflowed = true;
         }
@@ -172,7 +172,7 @@ impl BaseFolder {
         let mut directories = Vec::new();
         for gone in self.arrange(bases) {
             gone.close();
-            directories.extend(gone.told_directories());
+            directories.extend(gone.reported_directories());
         }
         if self.numbers() != before {
             directories.push(Ino::ROOT);
@@ -184,15 +184,15 @@ impl BaseFolder {
         self.places().shown.keys().copied().collect()
     }
 
-    /// The slot of this number; one that is not shown any more is an error.
-    pub(crate) fn slot(&self, number: u64) -> Result<Arc<LiveBase>, Error> {
+    /// The base of this number; one that is not shown any more is an error.
+    pub(crate) fn live_base(&self, number: u64) -> Result<Arc<LiveBase>, Error> {
         let places = self.places();
         match places.shown.get(&number) {
-            Some(place) => Ok(Arc::clone(&place.slot)),
+            Some(place) => Ok(Arc::clone(&place.live)),
             None if places
                 .known
                 .values()
-                .any(|place| place.slot.number() == number) =>
+                .any(|place| place.live.number() == number) =>
             {
                 Err(Error::Stale)
             }
@@ -200,22 +200,22 @@ impl BaseFolder {
         }
     }
 
-    /// All slots that are shown.
-    pub(crate) fn slots(&self) -> Vec<Arc<LiveBase>> {
+    /// All bases that are shown.
+    pub(crate) fn live_bases(&self) -> Vec<Arc<LiveBase>> {
         let places = self.places();
-        let slots = places.shown.values();
-        slots.map(|place| Arc::clone(&place.slot)).collect()
+        let live_bases = places.shown.values();
+        live_bases.map(|place| Arc::clone(&place.live)).collect()
     }
 
     /// Its `.cbfs/`.
-    pub(crate) fn status(&self) -> Status<'_> {
+    pub(crate) fn status(&self) -> StatusTree<'_> {
         self.about.of(self)
     }
 
     /// How large those are that were looked into.
-    pub(crate) fn statistics(&self) -> Statistics {
-        let mut all = Statistics::default();
-        for snapshot in self.slots().iter().filter_map(|slot| slot.opened()) {
+    pub(crate) fn statistics(&self) -> VolumeSize {
+        let mut all = VolumeSize::default();
+        for snapshot in self.live_bases().iter().filter_map(|live| live.opened()) {
             let one = snapshot.volume.statistics();
             all.bytes = all.bytes.saturating_add(one.bytes);
             all.files = all.files.saturating_add(one.files);
@@ -230,8 +230,10 @@ impl BaseFolder {
 
     /// How many files the largest base may have.
     pub(crate) fn guess(&self) -> u64 {
-        let slots = self.slots();
-        let guesses = slots.iter().filter_map(|slot| Some(slot.source()?.guess()));
+        let live_bases = self.live_bases();
+        let guesses = live_bases
+            .iter()
+            .filter_map(|live| Some(live.source()?.guess()));
         guesses.max().unwrap_or(0)
     }
 }
@@ -240,14 +242,14 @@ impl Tree for BaseFolder {
     /// A base is not opened for that.
     fn lookup(&self, _: Ino, name: &[u8]) -> Result<Attr, Error> {
         let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
-        let slot = {
+        let live = {
             let places = self.places();
             let mut shown = places.shown.values();
             let place = shown.find(|place| place.name == name);
-            Arc::clone(&place.ok_or(Error::NotFound)?.slot)
+            Arc::clone(&place.ok_or(Error::NotFound)?.live)
         };
-        slot.tell_directory(Ino::ROOT);
-        Ok(Attr::of_directory(&root_of(&slot)))
+        live.tell_directory(Ino::ROOT);
+        Ok(Attr::of_directory(&root_of(&live)))
     }
 
     fn attr(&self, _: Ino) -> Result<Attr, Error> {
@@ -278,17 +280,17 @@ impl Tree for BaseFolder {
             let rest = places.shown.range(from..);
             rest.map(|(_, place)| place.clone()).collect()
         };
-        for NamedBase { name, slot } in places {
-            let node = root_of(&slot);
+        for NamedBase { name, live } in places {
+            let node = root_of(&live);
             let entry = DirEntry {
                 name: &name,
                 node,
-                cookie: slot.number() + 2,
+                cookie: live.number() + 2,
             };
             if !listing(&entry, with_attrs.then(|| Ok(Attr::of_directory(&node)))) {
                 break;
             }
-            slot.tell_directory(Ino::ROOT);
+            live.tell_directory(Ino::ROOT);
         }
         Ok(())
     }
@@ -307,22 +309,22 @@ impl Subject for BaseFolder {
         self.shared.mounting.get()
     }
 
-    fn report(&self) -> Report {
+    fn report(&self) -> StatusReport {
         let mut places: Vec<NamedBase> = self.places().shown.values().cloned().collect();
         places.sort_by(|one, other| one.name.cmp(&other.name));
         let bases = places
             .into_iter()
-            .map(|NamedBase { name, slot }| status::Base {
+            .map(|NamedBase { name, live }| status::Base {
                 name,
-                snapshot: slot.opened(),
-                shown: slot.shown(),
+                snapshot: live.opened(),
+                shown: live.shown(),
             });
         let bases: Vec<_> = bases.collect();
         status::of_folder(self.folder.path(), &bases, &self.shared)
     }
 }
 
-impl Places {
+impl FolderBases {
     /// `name`, or if a base has that, the name followed by a number.
     fn free_name(&self, name: String) -> String {
         let taken: HashSet<&str> = self.known.values().map(|place| &*place.name).collect();
@@ -341,27 +343,27 @@ impl Places {
     /// The number for a new name.
     fn free_number(&self, name: &str) -> Option<u64> {
         let places = self.known.values();
-        let taken: HashSet<u64> = places.map(|place| place.slot.number()).collect();
-        let wanted = u64::from(mark(name.as_bytes())) % Ino::LAST_SLOT;
-        (0..Ino::LAST_SLOT)
-            .map(|step| (wanted + step) % Ino::LAST_SLOT + 1)
+        let taken: HashSet<u64> = places.map(|place| place.live.number()).collect();
+        let wanted = u64::from(mark(name.as_bytes())) % Ino::LAST_BASE_NUMBER;
+        (0..Ino::LAST_BASE_NUMBER)
+            .map(|step| (wanted + step) % Ino::LAST_BASE_NUMBER + 1)
             .find(|number| !taken.contains(number))
     }
 }
 
 /// The directory of a base in the root.
-fn root_of(slot: &LiveBase) -> Node {
-    let opened = slot.opened();
+fn root_of(live: &LiveBase) -> Node {
+    let opened = live.opened();
     let known = opened.and_then(|snapshot| snapshot.volume.node(Ino::ROOT).ok());
     let node = known.unwrap_or_else(|| Node {
         ino: Ino::ROOT,
         kind: NodeKind::Directory,
         // Not known: how many directories there are in it.
         links: 1,
-        modified: slot.source().map_or(UNIX_EPOCH, Source::modified),
+        modified: live.source().map_or(UNIX_EPOCH, Source::modified),
     });
     Node {
-        ino: Ino::ROOT.in_slot(slot.number()),
+        ino: Ino::ROOT.in_base(live.number()),
         ..node
     }
 }

@@ -9,7 +9,7 @@
 //!   If the present snapshot has another content, the text comes from an
 //!   earlier snapshot or from the texts being read; otherwise the read fails.
 //!
-//! Numbers in here are those of the volume, without the slot.
+//! Numbers in here are those of the volume, without that of the base.
 
 mod requests;
 mod saves;
@@ -25,7 +25,7 @@ use crate::fs::kernel::lookups::LookupCounts;
 use crate::fs::mount::broken::Broken;
 use crate::fs::mount::snapshot::{Shared, Snapshot};
 use crate::fs::source::Source;
-use crate::fs::status::{self, About, Mounting, Report, Status, Subject};
+use crate::fs::status::{self, About, Mounting, StatusReport, StatusTree, Subject};
 use crate::fs::volume::{Ino, Volume};
 use crate::fs::{Error, Text};
 use crate::storage::SparseWords;
@@ -54,7 +54,7 @@ pub(crate) struct LiveBase {
     watch: Mutex<SourceState>,
     /// Number and mark of the content of each file in the last reply, in one
     /// word.
-    told: SparseWords,
+    reported: SparseWords,
     /// Directories that were reported to the kernel.
     directories: Mutex<BTreeSet<Ino>>,
     /// The same for temporary inodes.
@@ -103,7 +103,9 @@ impl Snapshots {
         let snapshots = self.current.iter();
         let snapshots = snapshots.chain(self.earlier.iter().map(|(snapshot, _)| snapshot));
         let pairs = snapshots.clone().zip(snapshots.skip(1));
-        let lines = pairs.filter(|(one, other)| !one.is_of_line(other)).count();
+        let lines = pairs
+            .filter(|(one, other)| !one.shares_lineage(other))
+            .count();
         lines > EARLIER || self.earlier.len() > SAVED
     }
 }
@@ -120,7 +122,7 @@ struct SourceState {
 }
 
 impl LiveBase {
-    /// A slot whose volume is opened from `source` when first looked into.
+    /// A base whose volume is opened from `source` when first looked into.
     pub(crate) fn new(number: u64, source: Option<Box<dyn Source>>, shared: Shared) -> LiveBase {
         LiveBase {
             number,
@@ -129,7 +131,7 @@ impl LiveBase {
             snapshots: Mutex::default(),
             saving: Mutex::default(),
             watch: Mutex::default(),
-            told: SparseWords::default(),
+            reported: SparseWords::default(),
             directories: Mutex::default(),
             held: LookupCounts::default(),
             about: About::default(),
@@ -207,7 +209,7 @@ impl LiveBase {
             why.map_or(Error::ReadOnly, Error::Protected)
         })?;
         let edited = edit(editor);
-        if edited.is_err() && snapshot.volume.is_over() {
+        if edited.is_err() && snapshot.volume.is_superseded() {
             // It is saved, but cannot be shown: it is opened anew, soon.
             watch.state.clear();
             self.shared.background.request_refresh();
@@ -216,8 +218,8 @@ impl LiveBase {
         if let Some(volume) = saved.volume.take() {
             self.note_save();
             match &saved.touched {
-                ChangedTexts::Any => drop(self.publish(volume, &mut watch)),
-                ChangedTexts::Files(touched) | ChangedTexts::Texts(touched) => {
+                ChangedTexts::Unknown => drop(self.publish(volume, &mut watch)),
+                ChangedTexts::TextsAndListings(touched) | ChangedTexts::TextsOnly(touched) => {
                     watch.version = watch.version.wrapping_add(1);
                     self.put(snapshot.after(volume, watch.version, touched));
                 }
@@ -263,10 +265,10 @@ impl LiveBase {
         let mut snapshot = self.snapshot();
         for _ in 0..TRIES {
             match ask(&snapshot) {
-                Err(Error::Stale) if snapshot.volume.is_over() => {}
+                Err(Error::Stale) if snapshot.volume.is_superseded() => {}
                 answered => return answered,
             }
-            // It is shown when who saves is done.
+            // The running save publishes the next snapshot before it releases this lock.
             drop(self.watch.lock());
             snapshot = self.snapshot();
         }
@@ -278,7 +280,7 @@ impl LiveBase {
     pub(crate) fn ask<T>(&self, ask: impl Fn(&Snapshot) -> Result<T, Error>) -> Result<T, Error> {
         self.answer(|snapshot| {
             let answer = ask(snapshot);
-            if snapshot.volume.is_over() {
+            if snapshot.volume.is_superseded() {
                 return Err(Error::Stale);
             }
             answer
@@ -422,7 +424,7 @@ impl LiveBase {
 
 impl LiveBase {
     /// Its `.cbfs/`.
-    pub(crate) fn status(&self) -> Status<'_> {
+    pub(crate) fn status(&self) -> StatusTree<'_> {
         self.about.of(self)
     }
 }
@@ -437,7 +439,7 @@ impl Subject for LiveBase {
         self.shared.mounting.get()
     }
 
-    fn report(&self) -> Report {
+    fn report(&self) -> StatusReport {
         let source = self.source().and_then(Source::path);
         status::of_base(&self.snapshot(), &self.shown(), source, &self.shared)
     }

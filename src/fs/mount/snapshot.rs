@@ -5,7 +5,7 @@
 //! alone, so that no answer is made of two states; the snapshot lives as long
 //! as somebody holds it.
 //!
-//! Numbers in here are those of the volume, without its slot.
+//! Numbers in here are those of the volume, without that of the base.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -16,7 +16,7 @@ use crate::fs::content::concatenation::{Concatenations, Sources};
 use crate::fs::content::lengths::{Measure, Sizes};
 use crate::fs::content::text::mark;
 use crate::fs::content::texts::Key;
-use crate::fs::kernel::names::Names;
+use crate::fs::kernel::names::KernelNames;
 use crate::fs::status::{Faults, Messages, Mounting};
 use crate::fs::volume::{Completeness, Fault, Ino, Listing, Node, NodeKind, Size, Volume};
 use crate::fs::{Attr, Background, Bytes, Error, ListingWithAttrs, Text, TextCache};
@@ -26,7 +26,7 @@ use crate::fs::{Attr, Background, Bytes, Error, ListingWithAttrs, Text, TextCach
 pub(crate) struct Shared {
     pub(crate) texts: Arc<TextCache>,
     pub(crate) concatenations: Arc<Concatenations>,
-    pub(crate) names: Arc<Names>,
+    pub(crate) names: Arc<KernelNames>,
     pub(crate) background: Arc<Background>,
     /// How it is mounted, once that was told.
     pub(crate) mounting: Arc<OnceLock<Mounting>>,
@@ -65,7 +65,7 @@ pub(crate) struct Lineage {
     /// Whether the lengths of an earlier mount have been read.
     pub(crate) sizes_loaded: OnceLock<()>,
     /// Number of the first files that are measured, or taken by a thread.
-    pub(crate) hastened: AtomicU64,
+    pub(crate) first_files_taken: AtomicU64,
     /// Defects found.
     pub(crate) faults: Faults,
     /// Whether everything was examined for defects.
@@ -86,7 +86,7 @@ impl Lineage {
             sizes_file,
             is_filled: AtomicBool::new(false),
             sizes_loaded: OnceLock::new(),
-            hastened: AtomicU64::new(0),
+            first_files_taken: AtomicU64::new(0),
             faults: Faults::default(),
             is_examined: AtomicBool::new(false),
         }
@@ -114,10 +114,10 @@ pub(crate) struct Snapshot {
     /// What it has in common with those before and after, between which there
     /// were saves only.
     pub(crate) line: Arc<Lineage>,
-    slot: u64,
-    /// Counts the snapshots of a slot, from 1.
+    base_number: u64,
+    /// Counts the snapshots of a base, from 1.
     version: u32,
-    /// Tells it from all others, of all slots.
+    /// Tells it from all others, of all bases.
     serial: u64,
     shared: Shared,
     /// Numbers of the rendered files that are many.
@@ -131,11 +131,11 @@ impl Drop for Snapshot {
 }
 
 impl Snapshot {
-    /// The snapshot with this `version` in `slot`; lengths are kept for the
+    /// The snapshot with this `version` of a base; lengths are kept for the
     /// next mount in `sizes_file`.
     pub(crate) fn new(
         volume: Box<dyn Volume>,
-        slot: u64,
+        base_number: u64,
         version: u32,
         sizes_file: Option<PathBuf>,
         shared: Shared,
@@ -147,7 +147,7 @@ impl Snapshot {
         Snapshot {
             sizes: Sizes::of(serial),
             line: Arc::new(line),
-            slot,
+            base_number,
             version,
             serial,
             shared,
@@ -164,7 +164,7 @@ impl Snapshot {
         Snapshot {
             sizes: self.sizes.after(serial, touched, rendered),
             line: Arc::clone(&self.line),
-            slot: self.slot,
+            base_number: self.base_number,
             version,
             serial,
             shared: self.shared.clone(),
@@ -174,7 +174,7 @@ impl Snapshot {
     }
 
     /// Whether there were saves only between this one and the other.
-    pub(crate) fn is_of_line(&self, other: &Snapshot) -> bool {
+    pub(crate) fn shares_lineage(&self, other: &Snapshot) -> bool {
         Arc::ptr_eq(&self.line, &other.line)
     }
 
@@ -190,7 +190,10 @@ impl Snapshot {
     /// The numbers of the many files, used or not, as the mount knows them.
     pub(crate) fn rendered(&self) -> (Ino, Ino) {
         let (first, last) = self.rendered;
-        (first.in_slot(self.slot), last.in_slot(self.slot))
+        (
+            first.in_base(self.base_number),
+            last.in_base(self.base_number),
+        )
     }
 
     /// How many numbers there are for the many files, used or not.
@@ -227,16 +230,16 @@ impl Snapshot {
 
     /// The file of this number, and how to read it; directories and links are
     /// errors.
-    pub(crate) fn file(&self, ino: Ino) -> Result<Reading, Error> {
+    pub(crate) fn file(&self, ino: Ino) -> Result<ReadWay, Error> {
         if self.is_numerous(ino) {
-            return Ok(Reading::Rendered);
+            return Ok(ReadWay::Rendered);
         }
         let node = self.volume.node(ino)?;
         match node.kind {
             NodeKind::Directory => Err(Error::IsADirectory),
             NodeKind::Symlink => Err(Error::Invalid),
-            NodeKind::File(Size::Rendered) => Ok(Reading::Rendered),
-            NodeKind::File(size) => Ok(Reading::Pieces {
+            NodeKind::File(Size::Rendered) => Ok(ReadWay::Rendered),
+            NodeKind::File(size) => Ok(ReadWay::Pieces {
                 size,
                 mark: self.mark_of(&node, self.bytes_of(ino, size)?),
             }),
@@ -250,7 +253,7 @@ impl Snapshot {
             self.volume.known_size(node.ino).is_none()
                 && self.volume.long_work(node.ino, None).is_some()
         };
-        if node.kind == NodeKind::File(Size::Asked) && is_long() {
+        if node.kind == NodeKind::File(Size::Computed) && is_long() {
             return Ok(self.unsized_attr(node));
         }
         self.attr_of(node)
@@ -286,7 +289,7 @@ impl Snapshot {
     fn bytes_of(&self, ino: Ino, size: Size) -> Result<u64, Error> {
         match size {
             Size::Known(bytes) => Ok(bytes),
-            Size::Asked => self.volume.size(ino),
+            Size::Computed => self.volume.size(ino),
             Size::Rendered => Ok(u64::from(self.measure(ino)?.bytes)),
             Size::Concatenation(directory) => {
                 let concatenations = &self.shared.concatenations;
@@ -331,7 +334,7 @@ impl Snapshot {
             return Ok(measure);
         }
         let text = self.text(ino)?;
-        // Rendering it has made it known; that it is whole matters nowhere.
+        // `render` has stored the measure. If it is missing, no caller uses its completeness.
         Ok(self.sizes.get(ino).unwrap_or(Measure {
             bytes: u32::try_from(text.len()).unwrap_or(u32::MAX),
             mark: text.mark(),
@@ -360,7 +363,7 @@ impl Snapshot {
             let render = renderer.get_or_insert_with(|| self.volume.renderer());
             self.shared
                 .background
-                .note_render(node.ino.in_slot(self.slot));
+                .note_render(node.ino.in_base(self.base_number));
             let key = self.text_key(node.ino);
             // Its error, if any, comes again with the attributes.
             let _ = self
@@ -376,7 +379,7 @@ impl Snapshot {
     /// listing may need only names.
     fn listed_attr(&self, node: &Node) -> Option<Result<Attr, Error>> {
         match node.kind {
-            NodeKind::File(Size::Asked) if self.volume.is_constant() => {
+            NodeKind::File(Size::Computed) if self.volume.is_constant() => {
                 let attr = self.unsized_attr(node);
                 let known = self.volume.known_size(node.ino);
                 Some(Ok(Attr {
@@ -385,7 +388,7 @@ impl Snapshot {
                     ..attr
                 }))
             }
-            NodeKind::File(Size::Asked) => None,
+            NodeKind::File(Size::Computed) => None,
             NodeKind::File(Size::Concatenation(directory)) => {
                 let concatenations = &self.shared.concatenations;
                 concatenations.known_length(self.sources(), directory)?;
@@ -398,7 +401,7 @@ impl Snapshot {
     /// The text of a rendered file, because someone asked for it.
     pub(crate) fn text(&self, ino: Ino) -> Result<Text, Error> {
         let background = &self.shared.background;
-        let number = ino.in_slot(self.slot);
+        let number = ino.in_base(self.base_number);
         if self.is_numerous(ino) {
             background.note_read(number, self.rendered().1);
         }
@@ -460,8 +463,8 @@ impl Snapshot {
             });
             Ok(())
         });
-        let told = asked.as_ref().err().or(error);
-        if let Some(error) = told.filter(|_| count == 0) {
+        let reported = asked.as_ref().err().or(error);
+        if let Some(error) = reported.filter(|_| count == 0) {
             self.line.faults.add(Fault {
                 record: ino.index(),
                 file: "",
@@ -503,7 +506,7 @@ fn rendered_attr(node: &Node, measure: Measure) -> Attr {
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Reading {
+pub(crate) enum ReadWay {
     /// As one text.
     Rendered,
     /// Piece by piece; what tells its content from others.

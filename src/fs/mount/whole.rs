@@ -14,18 +14,18 @@ use crate::fs::{Attr, Bytes, Error};
 /// What is mounted, as it is stored.
 #[derive(Debug)]
 pub(crate) struct Mount {
-    pub(crate) mounted: Mounted,
+    pub(crate) mounted: MountRoot,
     pub(crate) shared: Shared,
 }
 
 #[derive(Debug)]
-pub(crate) enum Mounted {
+pub(crate) enum MountRoot {
     One(Arc<LiveBase>),
     Many(Box<BaseFolder>),
 }
 
 /// The target of an inode number.
-pub(crate) enum Place<'a> {
+pub(crate) enum InoTarget<'a> {
     /// To what a folder has itself: its root, and `.cbfs/`.
     BaseFolder(&'a BaseFolder, Ino),
     /// Into a volume, which knows it by this number.
@@ -34,10 +34,10 @@ pub(crate) enum Place<'a> {
 
 impl Mount {
     /// All bases.
-    pub(crate) fn slots(&self) -> Vec<Arc<LiveBase>> {
+    pub(crate) fn live_bases(&self) -> Vec<Arc<LiveBase>> {
         match &self.mounted {
-            Mounted::One(slot) => vec![Arc::clone(slot)],
-            Mounted::Many(folder) => folder.slots(),
+            MountRoot::One(live) => vec![Arc::clone(live)],
+            MountRoot::Many(folder) => folder.live_bases(),
         }
     }
 
@@ -46,15 +46,18 @@ impl Mount {
     /// # Errors
     ///
     /// [`Error::NotFound`], [`Error::Stale`].
-    pub(crate) fn place(&self, ino: Ino) -> Result<Place<'_>, Error> {
-        let inner = ino.within_slot();
+    pub(crate) fn place(&self, ino: Ino) -> Result<InoTarget<'_>, Error> {
+        let inner = ino.within_base();
         match &self.mounted {
-            Mounted::One(slot) if ino.slot() == 0 => Ok(Place::Volume(Arc::clone(slot), inner)),
-            Mounted::Many(folder) if ino.slot() > 0 => {
-                Ok(Place::Volume(folder.slot(ino.slot())?, inner))
+            MountRoot::One(live) if ino.base_number() == 0 => {
+                Ok(InoTarget::Volume(Arc::clone(live), inner))
             }
-            Mounted::Many(folder) if ino == Ino::ROOT || about::holds(ino) => {
-                Ok(Place::BaseFolder(folder, ino))
+            MountRoot::Many(folder) if ino.base_number() > 0 => Ok(InoTarget::Volume(
+                folder.live_base(ino.base_number())?,
+                inner,
+            )),
+            MountRoot::Many(folder) if ino == Ino::ROOT || about::holds(ino) => {
+                Ok(InoTarget::BaseFolder(folder, ino))
             }
             _ => Err(Error::NotFound),
         }
@@ -68,16 +71,16 @@ impl Mount {
     /// As [`Mount::place`].
     pub(crate) fn base(&self, ino: Ino) -> Result<Option<Arc<LiveBase>>, Error> {
         match self.place(ino)? {
-            Place::Volume(slot, _) => Ok(Some(slot)),
-            Place::BaseFolder(..) => Ok(None),
+            InoTarget::Volume(live, _) => Ok(Some(live)),
+            InoTarget::BaseFolder(..) => Ok(None),
         }
     }
 
     /// See [`Tree::lookup`].
     pub(crate) fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
         let place = self.place(directory)?;
-        if directory.within_slot() == Ino::ROOT && name == about::NAME.as_bytes() {
-            return self.attr(about::DIRECTORY.in_slot(directory.slot()));
+        if directory.within_base() == Ino::ROOT && name == about::NAME.as_bytes() {
+            return self.attr(about::DIRECTORY.in_base(directory.base_number()));
         }
         let before = place.snapshot();
         let attr = place.ask(|tree, inner| tree.lookup(inner, name))?;
@@ -85,13 +88,13 @@ impl Mount {
             self.shared.names.add(directory, name);
             self.invalidate_if_replaced(&place, before.as_deref());
         }
-        Ok(with_mount_number(attr, directory.slot()))
+        Ok(with_mount_number(attr, directory.base_number()))
     }
 
     /// See [`Tree::attr`].
     pub(crate) fn attr(&self, ino: Ino) -> Result<Attr, Error> {
         let attr = self.place(ino)?.ask(|tree, inner| tree.attr(inner))?;
-        Ok(with_mount_number(attr, ino.slot()))
+        Ok(with_mount_number(attr, ino.base_number()))
     }
 
     /// See [`Tree::read`].
@@ -102,7 +105,7 @@ impl Mount {
 
     /// Requests an invalidation if the snapshot `before` was replaced while a
     /// reply was built from it: the kernel would keep the old reply.
-    pub(crate) fn invalidate_if_replaced(&self, place: &Place<'_>, before: Option<&Snapshot>) {
+    pub(crate) fn invalidate_if_replaced(&self, place: &InoTarget<'_>, before: Option<&Snapshot>) {
         let is_current = |before| place.snapshot().is_some_and(|now| now.is(before));
         if !before.is_none_or(is_current) {
             self.shared.names.request_invalidation();
@@ -117,40 +120,40 @@ impl Mount {
     }
 }
 
-impl Place<'_> {
+impl InoTarget<'_> {
     /// Asks the tree that the number belongs to.
     pub(crate) fn ask<T>(
         &self,
         ask: impl FnOnce(&dyn Tree, Ino) -> Result<T, Error>,
     ) -> Result<T, Error> {
         match self {
-            Place::BaseFolder(folder, inner) if about::holds(*inner) => {
+            InoTarget::BaseFolder(folder, inner) if about::holds(*inner) => {
                 ask(&folder.status(), *inner)
             }
-            Place::BaseFolder(folder, inner) => ask(*folder, *inner),
-            Place::Volume(slot, inner) if about::holds(*inner) => ask(&slot.status(), *inner),
-            Place::Volume(slot, inner) => ask(&**slot, *inner),
+            InoTarget::BaseFolder(folder, inner) => ask(*folder, *inner),
+            InoTarget::Volume(live, inner) if about::holds(*inner) => ask(&live.status(), *inner),
+            InoTarget::Volume(live, inner) => ask(&**live, *inner),
         }
     }
 
     /// What is shown there now, of a base that was looked into.
     pub(crate) fn snapshot(&self) -> Option<Arc<Snapshot>> {
         match self {
-            Place::Volume(slot, _) => slot.opened(),
-            Place::BaseFolder(..) => None,
+            InoTarget::Volume(live, _) => live.opened(),
+            InoTarget::BaseFolder(..) => None,
         }
     }
 }
 
 /// Returns attributes with the inode number in the mount. The root of a volume
 /// has one more link, for its `.cbfs/`.
-pub(crate) fn with_mount_number(attr: Attr, slot: u64) -> Attr {
-    let links = match attr.ino.within_slot() {
+pub(crate) fn with_mount_number(attr: Attr, base_number: u64) -> Attr {
+    let links = match attr.ino.within_base() {
         Ino::ROOT => about::links_of_root(attr.links),
         _ => attr.links,
     };
     Attr {
-        ino: attr.ino.in_slot(slot),
+        ino: attr.ino.in_base(base_number),
         links,
         ..attr
     }

@@ -15,7 +15,7 @@ const MOST: usize = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     /// The files whose faults have been told.
-    told: SparseWords,
+    reported: SparseWords,
     list: Mutex<List>,
 }
 
@@ -39,7 +39,7 @@ impl Faults {
 
     /// Whether the faults of this file have not been asked for until now.
     pub(crate) fn begin(&self, ino: Ino) -> bool {
-        self.told.set(ino.0, 1) == 0
+        self.reported.set(ino.0, 1) == 0
     }
 
     /// How many there are.

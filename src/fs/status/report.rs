@@ -5,14 +5,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
-use super::Report;
+use super::StatusReport;
 use super::sheet::{Sheet, size};
 use crate::calendar::{duration, unix, utc};
 use crate::fs::mount::live_base::BaseStatus;
 use crate::fs::mount::snapshot::{Shared, Snapshot};
 
-/// How a [`Vfs`](crate::vfs::Vfs) is mounted, told by who mounts it: only he
-/// knows, and has a clock.
+/// How a [`Vfs`](crate::vfs::Vfs) is mounted. The caller that mounts it provides
+/// this, with a clock: the `Vfs` has neither.
 #[derive(Clone, Debug)]
 pub struct Mounting {
     /// Where.
@@ -56,7 +56,7 @@ pub(crate) fn of_base(
     shown: &BaseStatus,
     source: Option<&Path>,
     shared: &Shared,
-) -> Report {
+) -> StatusReport {
     let mut sheet = Sheet::default();
     let facts = snapshot.volume.facts();
     add_mount(&mut sheet, shared, snapshot.volume.editor().is_some());
@@ -102,7 +102,7 @@ pub(crate) fn of_base(
     add_messages(&mut sheet, shared);
     let mut defects = String::new();
     snapshot.line.faults.write("", &mut defects);
-    Report {
+    StatusReport {
         status: sheet.as_text(),
         json: sheet.as_json(),
         defects,
@@ -120,7 +120,7 @@ pub(crate) struct Base {
 }
 
 /// The report on a directory of bases.
-pub(crate) fn of_folder(folder: &Path, bases: &[Base], shared: &Shared) -> Report {
+pub(crate) fn of_folder(folder: &Path, bases: &[Base], shared: &Shared) -> StatusReport {
     let mut sheet = Sheet::default();
     let open = bases.iter().filter_map(|base| base.snapshot.as_deref());
     // Each base says it of itself.
@@ -173,7 +173,7 @@ pub(crate) fn of_folder(folder: &Path, bases: &[Base], shared: &Shared) -> Repor
         }
     }
     sheet.value("bases", values);
-    Report {
+    StatusReport {
         status: sheet.as_text(),
         json: sheet.as_json(),
         defects,
@@ -193,7 +193,7 @@ fn state(shown: &BaseStatus) -> String {
     match &shown.complaint {
         None => "open".to_owned(),
         Some(why) if shown.is_broken => format!("ERROR {why}"),
-        Some(why) => format!("open as it was; ERROR {why}"),
+        Some(why) => format!("showing the state before the last change; ERROR {why}"),
     }
 }
 

@@ -9,12 +9,12 @@ use flate2::Crc;
 use zip::read::ZipFile;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::{Input, READ_BYTES, Text, ZstdDecoder, invalid};
+use super::{GamesInput, READ_BYTES, UnpackedText, ZstdDecoder, invalid};
 
 /// Gives every text of games in a zip archive to `take`.
 pub(super) fn for_each_member<E: From<io::Error>>(
-    input: &mut dyn Input,
-    take: &mut dyn FnMut(Text<'_>) -> Result<(), E>,
+    input: &mut dyn GamesInput,
+    take: &mut dyn FnMut(UnpackedText<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     if input.seek(SeekFrom::Start(0)).is_err() {
         let what = "a zip archive is read from its end and must be a file, not a pipe";
@@ -51,7 +51,7 @@ pub(super) fn for_each_member<E: From<io::Error>>(
             }
             method => unpacked(member, method).map_err(|error| about(&error))?,
         };
-        let text = Text::of_member(&name, start, text);
+        let text = UnpackedText::of_member(&name, start, text);
         take(text.map_err(|error| match error.kind() {
             ErrorKind::InvalidData => about(&error),
             _ => error,
@@ -71,9 +71,9 @@ fn unpacked<'m, R: Read + Send + 'm>(
     let crc = member.crc32();
     let raw = BufReader::with_capacity(READ_BYTES, member);
     Ok(match method {
-        CompressionMethod::BZIP2 => Box::new(Checked::new(MultiBzDecoder::new(raw), crc)),
+        CompressionMethod::BZIP2 => Box::new(ChecksumReader::new(MultiBzDecoder::new(raw), crc)),
         CompressionMethod::ZSTD | CompressionMethod::ZSTD_DEPRECATED => {
-            Box::new(Checked::new(ZstdDecoder::new(raw), crc))
+            Box::new(ChecksumReader::new(ZstdDecoder::new(raw), crc))
         }
         method => {
             let name = match method {
@@ -114,15 +114,15 @@ fn invalid_zip(error: &zip::result::ZipError) -> io::Error {
 }
 
 /// Holds the checksum of what is read against that of the archive.
-struct Checked<R> {
+struct ChecksumReader<R> {
     inner: R,
     crc: Crc,
     stated: u32,
 }
 
-impl<R> Checked<R> {
-    fn new(inner: R, stated: u32) -> Checked<R> {
-        Checked {
+impl<R> ChecksumReader<R> {
+    fn new(inner: R, stated: u32) -> ChecksumReader<R> {
+        ChecksumReader {
             inner,
             crc: Crc::new(),
             stated,
@@ -130,7 +130,7 @@ impl<R> Checked<R> {
     }
 }
 
-impl<R: Read> Read for Checked<R> {
+impl<R: Read> Read for ChecksumReader<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let length = self.inner.read(bytes)?;
         self.crc.update(bytes.get(..length).unwrap_or_default());

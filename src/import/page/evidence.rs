@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use super::languages::{LANGUAGES, Language, NEVER_FIRST, ONLY_FIRST, Script, VOWELS};
 use super::page_of_label;
-use crate::pgn::{InPage, Page, Trust};
+use crate::pgn::{EightBitPage, InPage, Trust};
 
 /// The pages that are told from each other, with how much less often they are met
 /// than the first one: tenths of a natural logarithm.
@@ -92,14 +92,15 @@ const CLOSING: &str = "“”‘’»…–—";
 /// Signs that stand by themselves.
 const LONELY: &str = "½±×°•·§";
 
-static CANDIDATES: LazyLock<Vec<Candidate>> = LazyLock::new(|| {
+static CANDIDATES: LazyLock<Vec<PageCandidate>> = LazyLock::new(|| {
     let pages = PAGES.iter();
-    let pages = pages.filter_map(|(label, rarity)| Candidate::new(page_of_label(label)?, *rarity));
+    let pages =
+        pages.filter_map(|(label, rarity)| PageCandidate::new(page_of_label(label)?, *rarity));
     pages.collect()
 });
 
-static WESTERN: Candidate = Candidate {
-    page: Page::WESTERN,
+static WESTERN: PageCandidate = PageCandidate {
+    page: EightBitPage::WESTERN,
     rarity: 0.0,
     characters: Vec::new(),
     signs: Vec::new(),
@@ -108,8 +109,8 @@ static WESTERN: Candidate = Candidate {
 
 /// A page that a text may be in.
 #[derive(Debug)]
-struct Candidate {
-    page: Page,
+struct PageCandidate {
+    page: EightBitPage,
     rarity: f32,
     /// The characters of the bytes from 0x80 on.
     characters: Vec<Option<char>>,
@@ -181,15 +182,15 @@ impl Sign {
     }
 }
 
-impl Candidate {
-    fn new(page: Page, rarity: u8) -> Option<Candidate> {
+impl PageCandidate {
+    fn new(page: EightBitPage, rarity: u8) -> Option<PageCandidate> {
         let characters: Vec<Option<char>> =
             (0x80..=0xff).map(|byte| page.character(byte)).collect();
         let tongues: Vec<Tongue> = LANGUAGES
             .iter()
             .filter_map(|language| Tongue::new(language, &characters))
             .collect();
-        (!tongues.is_empty()).then(|| Candidate {
+        (!tongues.is_empty()).then(|| PageCandidate {
             page,
             rarity: f32::from(rarity) / 10.0,
             signs: characters.iter().map(|c| Sign::of(*c)).collect(),
@@ -209,7 +210,7 @@ impl Candidate {
     }
 
     /// Whether it reads bytes as another page does.
-    fn reads_as(&self, other: &Candidate, bytes: HighBytes) -> bool {
+    fn reads_as(&self, other: &PageCandidate, bytes: HighBytes) -> bool {
         let pairs = self.characters.iter().zip(&other.characters).enumerate();
         let mut differ = pairs.filter(|(_, (one, other))| one != other);
         !differ.any(|(at, _)| bytes.0 >> at & 1 == 1)
@@ -557,7 +558,7 @@ impl Evidence {
             let (page, trust) = (self.most_usual(usual, bytes).page, Trust::Certain);
             return InPage { page, rival, trust };
         }
-        let with_own = |(at, candidate): (usize, &'static Candidate)| {
+        let with_own = |(at, candidate): (usize, &'static PageCandidate)| {
             let own = own.iter().map(|word| candidate.cost(*word)).sum::<f32>();
             let of_text = (self.cost(at, candidate) - usual_cost).min(OTHER_PAGE);
             (own + of_text, candidate)
@@ -580,7 +581,7 @@ impl Evidence {
 
     /// The most usual page that reads what there is of the text, and these bytes,
     /// as this one does.
-    fn most_usual(&self, page: &'static Candidate, bytes: HighBytes) -> &'static Candidate {
+    fn most_usual(&self, page: &'static PageCandidate, bytes: HighBytes) -> &'static PageCandidate {
         let bytes = HighBytes(self.bytes.0 | bytes.0);
         let same = CANDIDATES.iter();
         let same = same.filter(|other| other.rarity <= page.rarity && other.reads_as(page, bytes));
@@ -589,19 +590,19 @@ impl Evidence {
     }
 
     /// The page of all of it, and what it costs.
-    fn usual(&self) -> (&'static Candidate, f32) {
+    fn usual(&self) -> (&'static PageCandidate, f32) {
         let costs = CANDIDATES.iter().enumerate();
         let costs = costs.map(|(at, candidate)| (candidate, self.cost(at, candidate)));
         let least = costs.min_by(|one, other| one.1.total_cmp(&other.1));
         least.unwrap_or((&WESTERN, 0.0))
     }
 
-    fn cost(&self, at: usize, candidate: &Candidate) -> f32 {
+    fn cost(&self, at: usize, candidate: &PageCandidate) -> f32 {
         self.costs.get(at).copied().unwrap_or(0.0) + candidate.rarity
     }
 }
 
-type Cost = (f32, &'static Candidate);
+type Cost = (f32, &'static PageCandidate);
 
 fn least_of(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
     costs.min_by(|one, other| one.0.total_cmp(&other.0))
@@ -610,7 +611,7 @@ fn least_of(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
 /// What costs least of those that read bytes otherwise than a page.
 fn next_likely(
     costs: impl Iterator<Item = Cost>,
-    page: &Candidate,
+    page: &PageCandidate,
     bytes: HighBytes,
 ) -> Option<Cost> {
     least_of(costs.filter(|(_, other)| !other.reads_as(page, bytes)))

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::pgn::{InPage, Page, Trust};
+use crate::pgn::{EightBitPage, InPage, Trust};
 
 /// No more characters of a name are shown.
 const MOST: usize = 40;
@@ -12,7 +12,7 @@ const MOST: usize = 40;
 #[derive(Debug)]
 pub(in crate::import) struct Sample {
     read: String,
-    otherwise: Option<(Page, String)>,
+    otherwise: Option<(EightBitPage, String)>,
 }
 
 impl Sample {
@@ -65,7 +65,7 @@ fn tag_value(line: &[u8]) -> Option<&[u8]> {
     value.get(..end)
 }
 
-fn shown(bytes: &[u8], page: Page) -> String {
+fn shown(bytes: &[u8], page: EightBitPage) -> String {
     let text = page.decode(bytes);
     let characters = text.chars().filter(|c| !c.is_control());
     characters.take(MOST).collect()

@@ -1,7 +1,7 @@
 use super::*;
 
 fn name_of(head: &[u8], text: &[u8]) -> String {
-    Pages::new(None, head).page_of(text).page.to_string()
+    TextPages::new(None, head).page_of(text).page.to_string()
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn a_game_tells_its_page_else_the_file_does() {
     ] {
         assert_eq!(name_of(head, text), expected, "{head:?} {text:?}");
     }
-    let given = Pages::new(page_of_label("866"), cyrillic).page_of(cyrillic);
+    let given = TextPages::new(page_of_label("866"), cyrillic).page_of(cyrillic);
     assert_eq!(given.page.to_string(), "IBM866");
     assert_eq!(given.trust, Trust::Given);
 }
@@ -108,7 +108,7 @@ const NAMES: [(&[&str], &str); 12] = [
 ];
 
 /// A text in a page.
-fn encoded(text: &str, page: Page) -> Option<Vec<u8>> {
+fn encoded(text: &str, page: EightBitPage) -> Option<Vec<u8>> {
     let byte_of = |c: char| {
         let mut high = 0x80..=0xff;
         let byte = u8::try_from(c).ok().filter(u8::is_ascii);
@@ -127,7 +127,7 @@ fn names_of_five_games_tell_their_page() {
                 .map(|name| format!("[White \"{name}\"]\n\n1. e4 *\n\n"));
             let games: Vec<Vec<u8>> = games.filter_map(|game| encoded(&game, page)).collect();
             assert!(games.len() > 2, "{label}");
-            let mut found = Pages::new(None, &games.concat());
+            let mut found = TextPages::new(None, &games.concat());
             for game in &games {
                 let as_read = found.page_of(game).page.decode(game);
                 assert_eq!(as_read, page.decode(game), "{label}");
@@ -149,7 +149,7 @@ fn a_game_of_one_telling_word_tells_it() {
             "l’ouverture française – bien",
         ),
     ] {
-        let found = Pages::new(None, text).page_of(text);
+        let found = TextPages::new(None, text).page_of(text);
         let as_read = found.page.decode(text);
         assert!(as_read.contains(expected), "{as_read}");
     }
@@ -165,7 +165,7 @@ fn words_of_a_hostile_text_are_bounded() {
             ]
         })
         .collect();
-    let mut pages = Pages::new(None, &text);
+    let mut pages = TextPages::new(None, &text);
     assert_eq!(pages.page_of(&text).trust, pages.page_of(&text).trust);
     let spaced: Vec<u8> = text
         .chunks(9)
@@ -203,14 +203,14 @@ const PAGES_OF: [(&str, &[&str]); 6] = [
 ];
 
 /// How many in a hundred of the names in files of so many games are read as they are.
-fn read_rightly(names: &str, page: Page, games: usize) -> usize {
+fn read_rightly(names: &str, page: EightBitPage, games: usize) -> usize {
     let names = names.replace('ș', "ş").replace('ț', "ţ");
     let encoded: Vec<Vec<u8>> = (names.split(';'))
         .filter_map(|name| encoded(&format!("[White \"{name}\"]\n\n1. e4 *\n\n"), page))
         .collect();
     let mut right = 0;
     for file in encoded.chunks(games) {
-        let mut found = Pages::new(None, &file.concat());
+        let mut found = TextPages::new(None, &file.concat());
         let is_right = |game: &&Vec<u8>| found.page_of(game).page.decode(game) == page.decode(game);
         right += file.iter().filter(is_right).count();
     }
@@ -228,7 +228,8 @@ fn made_names_tell_their_page() {
         let (_, pages) = pages.find(|(of, _)| of.contains(language)).unwrap();
         for label in *pages {
             let page = page_of_label(label).unwrap();
-            let is_old = page_of_label("macintosh") == Some(page) || Page::of_dos(label).is_some();
+            let is_old =
+                page_of_label("macintosh") == Some(page) || EightBitPage::of_dos(label).is_some();
             for (lowest, games) in lowest[usize::from(is_old)].iter_mut().zip([1, 10]) {
                 let right = read_rightly(names, page, games);
                 *lowest = right.min(*lowest);
@@ -262,7 +263,7 @@ fn equal_code_pages_report_the_most_common() {
     let cyclist = b"[White \"\xc7i\xe7ek, \xd6zg\xfcr\"]\n\n1. e4 *\n";
     assert_eq!(name_of(b"", cyclist), "windows-1252");
     let turkish = b"[White \"Y\xfdlmaz, Mustafa\"]\n\n1. e4 *\n";
-    let found = Pages::new(None, turkish).page_of(turkish);
+    let found = TextPages::new(None, turkish).page_of(turkish);
     assert_eq!(found.page.to_string(), "windows-1254");
     let sample = Sample::of(turkish, found).unwrap().to_string();
     let (read, otherwise) = sample.split_once(" (as windows-").unwrap();

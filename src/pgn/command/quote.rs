@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use shakmaty::Square;
 
-use super::Piece;
+use super::CommandOrText;
 use super::raw::raw_beside;
 use crate::game::{Annotation, Answer, Quotation, Training, shown_in_quotes as shown_character};
 
@@ -90,14 +90,17 @@ pub(super) fn encode_quotation(quotation: &Quotation, commands: &mut Vec<String>
 pub(super) fn with_payload(kind: u8, shown: &[&str], payload: &[u8]) -> Option<Annotation> {
     let payload = payload.to_vec();
     if kind == QUOTATION {
-        let (_, caption) = Piece::parts(shown.first()?);
+        let (_, caption) = CommandOrText::parts(shown.first()?);
         let caption = caption.to_owned();
         let quotation = Quotation { caption, payload };
         return Some(Annotation::Quotation(Box::new(quotation)));
     }
     let mut training = Training::default();
     for command in shown {
-        join(&mut training, parse_training(Piece::parts(command).1)?);
+        join(
+            &mut training,
+            parse_training(CommandOrText::parts(command).1)?,
+        );
     }
     training.payload = payload;
     Some(Annotation::Training(Box::new(training)))

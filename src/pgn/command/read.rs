@@ -4,10 +4,10 @@ use super::quote::{self, QUOTATION, TRAINING, with_payload};
 use super::raw::{digest, parse_raw};
 use super::time::has_parts;
 use super::{decode, encode, numbers};
-use crate::game::{Annotation, MAX_REMARKS, Nation, Text};
+use crate::game::{Annotation, AnnotationText, MAX_ANNOTATIONS, Nation};
 use crate::pgn::comment::language_of;
+use crate::pgn::private_tags::Style;
 use crate::pgn::remarks::plain;
-use crate::pgn::told::Style;
 
 /// What one comment says.
 #[derive(Debug, Default, PartialEq)]
@@ -16,7 +16,7 @@ pub(in crate::pgn) struct Comment {
     pub(in crate::pgn) remarks: Vec<Annotation>,
     /// Texts, one per language named; those without words only if their
     /// language is.
-    pub(in crate::pgn) texts: Vec<Text>,
+    pub(in crate::pgn) texts: Vec<AnnotationText>,
     /// The places of the NAGs, of `[%cbsym …]`.
     pub(in crate::pgn) places: Option<[u8; 3]>,
     /// Whether a command of ours says nothing that is understood, and is a part
@@ -31,14 +31,14 @@ pub(in crate::pgn) struct Comment {
 
 /// A part of a text: a command, or what stands between commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::pgn) enum Piece<'t> {
+pub(in crate::pgn) enum CommandOrText<'t> {
     /// No command.
     Plain(&'t str),
     /// A command with its brackets.
     Command(&'t str),
 }
 
-impl<'t> Piece<'t> {
+impl<'t> CommandOrText<'t> {
     /// Name and arguments of a command.
     pub(in crate::pgn) fn parts(command: &'t str) -> (&'t str, &'t str) {
         let inside = command.strip_prefix("[%").unwrap_or(command);
@@ -50,7 +50,7 @@ impl<'t> Piece<'t> {
 }
 
 /// The pieces of a text, in time linear in its length.
-pub(in crate::pgn) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+pub(in crate::pgn) fn pieces(text: &str) -> impl Iterator<Item = CommandOrText<'_>> {
     let mut rest = text;
     // Whether a `]`, and one outside quotes, may still come.
     let (mut has_end, mut has_unquoted_end) = (true, true);
@@ -65,7 +65,7 @@ pub(in crate::pgn) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
         if let Some(end) = end {
             let (command, after) = rest.split_at_checked(end)?;
             rest = after;
-            return Some(Piece::Command(command));
+            return Some(CommandOrText::Command(command));
         }
         let first = rest.chars().next()?.len_utf8();
         let next = rest.get(first..)?.find("[%").filter(|_| has_end);
@@ -73,7 +73,7 @@ pub(in crate::pgn) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
         rest = after;
         Some(plain)
             .filter(|plain| !plain.is_empty())
-            .map(Piece::Plain)
+            .map(CommandOrText::Plain)
     })
 }
 
@@ -149,18 +149,18 @@ fn read_with<'t>(
     let mut commands = Vec::new();
     let mut text = OpenText::default();
     for piece in pieces(comment) {
-        if commands.len() + found.texts.len() > MAX_REMARKS {
+        if commands.len() + found.texts.len() > MAX_ANNOTATIONS {
             found.is_overfull = true;
             break;
         }
         let whole = match piece {
-            Piece::Plain(plain) => {
+            CommandOrText::Plain(plain) => {
                 text.words.push_str(plain);
                 continue;
             }
-            Piece::Command(whole) => whole,
+            CommandOrText::Command(whole) => whole,
         };
-        let (name, arguments) = Piece::parts(whole);
+        let (name, arguments) = CommandOrText::parts(whole);
         if name == "cblang"
             && let Some(language) = language_of(arguments.trim())
         {
@@ -203,16 +203,16 @@ struct OpenText {
 
 impl OpenText {
     /// Ends this text and begins one in `language`.
-    fn begin(&mut self, language: Nation, style: Style, texts: &mut Vec<Text>) {
+    fn begin(&mut self, language: Nation, style: Style, texts: &mut Vec<AnnotationText>) {
         std::mem::take(self).end(style, texts);
         self.language = Some(language);
     }
 
-    fn end(self, style: Style, texts: &mut Vec<Text>) {
+    fn end(self, style: Style, texts: &mut Vec<AnnotationText>) {
         let words = plain(&self.words);
         let has_lead = self.lead.is_some_and(|lead| lead != 0);
         if self.language.is_some() || has_lead || !words.is_empty() {
-            texts.push(Text {
+            texts.push(AnnotationText {
                 language: self.language.unwrap_or(style.language),
                 text: words,
                 lead: self.lead.unwrap_or(style.lead),
@@ -240,7 +240,7 @@ fn command<'t>(whole: &'t str, name: &'t str, arguments: &str) -> Option<Command
 }
 
 /// A kind of remark that has a public form and an exact one beside it.
-struct Family {
+struct RemarkForms {
     /// Name of the public command.
     public: &'static str,
     /// Name of the exact command.
@@ -249,7 +249,7 @@ struct Family {
     stored: Option<u8>,
 }
 
-const FAMILIES: [Family; 7] = [
+const FAMILIES: [RemarkForms; 7] = [
     family("csl", "cbcsl", None),
     family("cal", "cbcal", None),
     family("emt", "cbemt", None),
@@ -259,15 +259,15 @@ const FAMILIES: [Family; 7] = [
     family("cbgame", "cba", Some(QUOTATION)),
 ];
 
-const fn family(public: &'static str, exact: &'static str, stored: Option<u8>) -> Family {
-    Family {
+const fn family(public: &'static str, exact: &'static str, stored: Option<u8>) -> RemarkForms {
+    RemarkForms {
         public,
         exact,
         stored,
     }
 }
 
-impl Family {
+impl RemarkForms {
     fn has_public(&self, command: &Command<'_>) -> bool {
         command.name == self.public
     }
@@ -305,7 +305,7 @@ impl Family {
         let whole = whole?;
         let mut expected = Vec::new();
         encode(&whole, &mut expected);
-        expected.retain(|command| Piece::parts(command).0 == self.public);
+        expected.retain(|command| CommandOrText::parts(command).0 == self.public);
         let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
         (digest(&shown) == digest(&expected)).then_some(whole)
     }
@@ -419,13 +419,16 @@ mod tests {
     #[test]
     fn quotes_hide_brackets_as_long_as_they_close() {
         let all: Vec<_> = pieces("a [%tqu \"x]y\"] b [%z \"c] d").collect();
-        assert_eq!(pieces("♘f3").collect::<Vec<_>>(), [Piece::Plain("♘f3")]);
+        assert_eq!(
+            pieces("♘f3").collect::<Vec<_>>(),
+            [CommandOrText::Plain("♘f3")]
+        );
         let expected = [
-            Piece::Plain("a "),
-            Piece::Command("[%tqu \"x]y\"]"),
-            Piece::Plain(" b "),
-            Piece::Command("[%z \"c]"),
-            Piece::Plain(" d"),
+            CommandOrText::Plain("a "),
+            CommandOrText::Command("[%tqu \"x]y\"]"),
+            CommandOrText::Plain(" b "),
+            CommandOrText::Command("[%z \"c]"),
+            CommandOrText::Plain(" d"),
         ];
         assert_eq!(all, expected);
     }

@@ -294,7 +294,7 @@ fn clean(text: &str) -> String {
 
 /// What is said of a text to be saved.
 fn told(text: &str) -> Vec<Liberty> {
-    decode_telling(text.as_bytes()).unwrap().1
+    decode_with_liberties(text.as_bytes()).unwrap().1
 }
 
 #[test]
@@ -428,10 +428,12 @@ fn marks_of_damage_are_no_text() {
     ] {
         let error = decode(text.as_bytes()).unwrap_err();
         assert!(
-            error.found.ends_with("says that the game is not whole"),
+            error
+                .found
+                .ends_with("marks a game that was exported damaged"),
             "{error}"
         );
-        let mut games = Games::new(text.as_bytes());
+        let mut games = GameTexts::new(text.as_bytes());
         let understood = games.next_leniently().unwrap().unwrap();
         assert_eq!(understood.taken.liberties(), [Liberty::Damage], "{text}");
         let texts = understood.game.annotations.iter();
@@ -602,7 +604,7 @@ fn zeros_are_castling_where_that_is_legal() {
 #[test]
 fn a_text_has_any_number_of_games() {
     let text = b"1. e4 1-0\n\n[White \"A\"]\n\n1. d4 *\n{b} c4 *\n1. e5 *\n*";
-    let games: Vec<_> = Games::new(text).collect();
+    let games: Vec<_> = GameTexts::new(text).collect();
     let texts: Vec<_> = games
         .iter()
         .map(|game| game.as_ref().map_or_else(Error::to_string, moves_of))
@@ -616,7 +618,7 @@ fn a_text_has_any_number_of_games() {
             "7:4: \"e5\" is illegal here; expected a legal move",
         ]
     );
-    assert_eq!(Games::new(b" \n").count(), 0);
+    assert_eq!(GameTexts::new(b" \n").count(), 0);
 }
 
 #[test]
@@ -628,7 +630,7 @@ fn one_game_is_utf8_and_others_may_be_windows_1252() {
         "1:10: the byte 0xfc, which is no UTF-8; expected a text in UTF-8"
     );
     assert!(decode("[White \"H\u{fc}bner\"] 1. e4 {sch\u{f6}n} e5 *".as_bytes()).is_ok());
-    let game = Games::new(text).next().unwrap().unwrap();
+    let game = GameTexts::new(text).next().unwrap().unwrap();
     assert_eq!(game.headers.white.last, "Hübner");
     let texts: Vec<_> = game.annotations.iter().map(|(_, remark)| remark).collect();
     assert!(matches!(texts[..], [Annotation::TextAfter(text)] if text.text == "schön"));

@@ -6,7 +6,7 @@ use super::*;
 /// The games of a text without their tags, with the liberties taken, or the
 /// error.
 fn read(text: &str) -> Vec<(String, Vec<Liberty>)> {
-    let mut games = Games::new(text.as_bytes());
+    let mut games = GameTexts::new(text.as_bytes());
     let mut read = Vec::new();
     while let Some(next) = games.next_leniently() {
         read.push(match next {
@@ -144,7 +144,7 @@ fn a_plus_and_a_minus_are_a_result_a_forfeit_or_a_judgement() {
             vec![Marks],
         ),
     ] {
-        let mut games = Games::new(text.as_bytes());
+        let mut games = GameTexts::new(text.as_bytes());
         let read = games.next_leniently().unwrap().unwrap();
         assert_eq!(read.game.headers.result, expected, "{text}");
         assert_eq!(moves_of(&read.game), moves, "{text}");
@@ -272,7 +272,7 @@ fn a_tag_beside_the_moves_refuses_no_game() {
     use Liberty::{DateOrder, NoSetUp, TagAgain, TagForm, TagKept};
     let read = |tags: &str| {
         let text = format!("{tags}\n\n1. e4 *");
-        let mut games = Games::new(text.as_bytes());
+        let mut games = GameTexts::new(text.as_bytes());
         let read = games.next_leniently().unwrap();
         read.map(|read| (read.game, read.taken.liberties()))
             .map_err(|error| error.to_string())
@@ -397,13 +397,13 @@ fn the_error_of_the_longest_reading_is_reported() {
 #[test]
 fn bytes_that_the_page_has_not_are_told() {
     let read = |text: &[u8], is_guessed: bool| {
-        let mut games = Games::new(text);
+        let mut games = GameTexts::new(text);
         let trust = if is_guessed {
             Trust::Guessed
         } else {
             Trust::Given
         };
-        let page = Page::WESTERN;
+        let page = EightBitPage::WESTERN;
         games.doubted = Some(InPage {
             page,
             rival: None,
@@ -444,7 +444,7 @@ fn a_result_that_does_not_add_up_is_kept_in_a_tag() {
         "1. e4 1/2-0",
         "[Result \"1/2-0\"]\n\n1. e4 *",
     ] {
-        let mut games = Games::new(text.as_bytes());
+        let mut games = GameTexts::new(text.as_bytes());
         let game = games.next_leniently().unwrap().unwrap().game;
         assert_eq!(game.headers.result, GameResult::Line, "{text}");
         let kept = [("CbhResult".to_owned(), "1/2-0".to_owned())];
@@ -560,7 +560,7 @@ fn signs_and_comments_that_stand_elsewhere_are_kept() {
     let bad = read("1. e4 1-0 {beside}{open");
     assert_eq!(bad[0].0, "1. e4 {beside} 1-0");
     assert!(bad[1].0.contains("1:19: a comment without end"), "{bad:?}");
-    let many = "{[%emt 0:00:01]}".repeat(crate::game::MAX_REMARKS + 1);
+    let many = "{[%emt 0:00:01]}".repeat(crate::game::MAX_ANNOTATIONS + 1);
     let bad = &read(&format!("1. e4 *{many}"))[0].0;
     assert!(bad.contains("more than 262144 remarks"), "{bad}");
 }
@@ -665,8 +665,8 @@ fn words_that_are_no_utf_8_are_of_the_page() {
             "1. e4 $16 e5 $16 2. Nf3 *",
         ),
     ] {
-        let page = Page::of_encoding(page).unwrap();
-        let mut games = Games::new(text).in_page(page);
+        let page = EightBitPage::of_encoding(page).unwrap();
+        let mut games = GameTexts::new(text).in_page(page);
         let found = match games.next_leniently().unwrap() {
             Ok(read) => moves_of(&read.game),
             Err(error) => error.to_string(),
@@ -714,7 +714,7 @@ fn a_nag_before_the_first_move_is_that_moves() {
         ),
         ("$10 *", "{$10} *", &[NagBefore]),
     ]);
-    let many = "$10 ".repeat(crate::game::MAX_REMARKS + 1);
+    let many = "$10 ".repeat(crate::game::MAX_ANNOTATIONS + 1);
     assert!(read(&many)[0].0.contains("more than 262144 remarks"));
 }
 
@@ -799,8 +799,8 @@ fn changed_forms_are_reported_for_strict_pgn_too() {
 #[test]
 fn a_game_is_read_again_only_in_languages_that_say_another_legal_move() {
     let apart = |text: &str, language: Option<usize>, others: u32| {
-        let begin = Games::new(text.as_bytes()).lexer;
-        let reading = Reading {
+        let begin = GameTexts::new(text.as_bytes()).lexer;
+        let reading = LenientReading {
             language: language.map(|at| &LANGUAGES[at]),
             others,
             follows: None,
@@ -1001,7 +1001,7 @@ fn liberties_are_reported_at_their_position() {
         ),
         ("1. e4\n{a \u{1} b} e5 *", Liberty::Controls, (2, 1)),
     ] {
-        let mut games = Games::new(text.as_bytes());
+        let mut games = GameTexts::new(text.as_bytes());
         let read = games.next_leniently().unwrap().unwrap();
         let taken = read
             .taken
@@ -1026,7 +1026,7 @@ fn a_fen_that_is_not_all_of_chess_is_told() {
         (format!("{usual}[Qn] w KQkq - 0 1"), &[FenOfVariant], true),
     ] {
         let text = format!("[FEN \"{fen}\"]\n\n1. e4 *");
-        let read = Games::new(text.as_bytes()).next_leniently().unwrap();
+        let read = GameTexts::new(text.as_bytes()).next_leniently().unwrap();
         let read = read.unwrap();
         assert_eq!(read.taken.liberties(), told, "{fen}");
         let foreign = [("FEN".to_owned(), fen.clone())];

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::game::GameResult;
-use crate::pgn::page::Page;
+use crate::pgn::page::EightBitPage;
 use crate::pgn::place::characters;
 
 /// Whether a word has letters that languages differ in.
@@ -54,7 +54,7 @@ pub(in crate::pgn) fn unequal_result(word: &[u8]) -> Option<&'static str> {
 }
 
 fn with_plain_result(word: &[u8]) -> String {
-    let text = characters(word, Page::WESTERN);
+    let text = characters(word, EightBitPage::WESTERN);
     let plain = with_plain_signs(text.as_bytes());
     String::from_utf8_lossy(&plain)
         .replace('½', "1/2")

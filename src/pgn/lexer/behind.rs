@@ -7,7 +7,7 @@ use super::{Lexer, Token, is_blank, line_len};
 use crate::pgn::braces::begins_tag_pair;
 use crate::pgn::notation::Notation;
 use crate::pgn::numbers::MoveNumber;
-use crate::pgn::place::Place;
+use crate::pgn::place::TextPlace;
 use crate::pgn::stream::goes_on_with_words;
 use crate::pgn::tags::begins_game;
 
@@ -32,7 +32,7 @@ impl<'t> Lexer<'t> {
 
     /// The words that follow on this line, with parentheses to their end; goes
     /// behind them. `None` if a comment or a tag follows, or moves.
-    pub(in crate::pgn) fn words_behind(&mut self) -> Option<(Place, Cow<'t, str>)> {
+    pub(in crate::pgn) fn words_behind(&mut self) -> Option<(TextPlace, Cow<'t, str>)> {
         let begin = self.after_blanks();
         let first = self.byte(begin.offset)?;
         if begin.line != self.here.line || b"{};]".contains(&first) || self.is_at_moves(begin) {
@@ -67,7 +67,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// Whether moves follow a place, with their numbers or without, or a result.
-    fn is_at_moves(&self, place: Place) -> bool {
+    fn is_at_moves(&self, place: TextPlace) -> bool {
         let mut ahead = self.clone();
         ahead.here = place;
         loop {

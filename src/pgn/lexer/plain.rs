@@ -3,7 +3,7 @@
 //! tokens, and so is all that may be wrong.
 
 use super::{Lexer, MoveNumber};
-use crate::pgn::place::Place;
+use crate::pgn::place::TextPlace;
 
 /// A move that may be plain, see [`Lexer::plain_move`].
 #[derive(Clone, Copy, Debug)]
@@ -13,14 +13,14 @@ pub(in crate::pgn) struct PlainMove<'t> {
     /// Squares, letters of pieces and signs; the begin is no digit.
     pub(in crate::pgn) word: &'t [u8],
     /// Where the word begins.
-    pub(in crate::pgn) place: Place,
+    pub(in crate::pgn) place: TextPlace,
 }
 
 impl PlainMove<'_> {
     /// Where the word ends.
-    pub(in crate::pgn) fn end(&self) -> Place {
+    pub(in crate::pgn) fn end(&self) -> TextPlace {
         let offset = self.place.offset + self.word.len();
-        Place {
+        TextPlace {
             offset,
             ..self.place
         }
@@ -52,7 +52,7 @@ impl<'t> Lexer<'t> {
 
     /// A number with dots, if one stands here, and the place behind it; `None` where
     /// that is not plain.
-    fn plain_number(&self, mut place: Place) -> Option<(Option<MoveNumber>, Place)> {
+    fn plain_number(&self, mut place: TextPlace) -> Option<(Option<MoveNumber>, TextPlace)> {
         let rest = self.text.get(place.offset..)?;
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if digits == 0 {
@@ -73,7 +73,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The place behind spaces and line ends; `None` before an escaped line.
-    fn after_plain_blanks(&self, mut place: Place) -> Option<Place> {
+    fn after_plain_blanks(&self, mut place: TextPlace) -> Option<TextPlace> {
         loop {
             match self.text.get(place.offset)? {
                 b' ' => place.offset += 1,

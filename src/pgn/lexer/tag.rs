@@ -9,8 +9,8 @@ use super::{Lexer, TagPair, Token, line_len};
 use crate::pgn::braces::ends_tag_pair;
 use crate::pgn::error::Error;
 use crate::pgn::lenient::Liberty;
-use crate::pgn::page::Page;
-use crate::pgn::place::{Place, characters};
+use crate::pgn::page::EightBitPage;
+use crate::pgn::place::{TextPlace, characters};
 
 /// What is known of a line with tag pairs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,7 +129,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The value and where it begins; goes behind the `]`.
-    fn tag_value(&mut self) -> Result<(Place, Cow<'t, str>), Error> {
+    fn tag_value(&mut self) -> Result<(TextPlace, Cow<'t, str>), Error> {
         let place = self.here;
         let end = self.value_end()?;
         self.walk_to(end + 1)?;
@@ -228,7 +228,7 @@ fn ends_pair(after_quote: &[u8]) -> bool {
 }
 
 /// A tag value without its escapes; other backslashes stay.
-fn unescaped(value: &[u8], page: Page) -> Cow<'_, str> {
+fn unescaped(value: &[u8], page: EightBitPage) -> Cow<'_, str> {
     if !value.contains(&b'\\') {
         return characters(value, page);
     }

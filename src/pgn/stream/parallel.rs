@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use super::words::{Found, Skipped, is_doubtful, look};
-use super::{Error, Extent, Games, InPage, Part, Place, Section, Sections, Spot, next_game};
+use super::words::{FoundBeforeGame, Skipped, is_doubtful, look};
+use super::{
+    Error, Extent, GamePart, GameTexts, InPage, Section, Sections, Spot, TextPlace, next_game,
+};
 use crate::game::Game;
 use crate::pgn::lenient::Understood;
 use crate::pgn::lexer::line_begin;
@@ -49,17 +51,17 @@ type Done<T> = io::Result<Vec<Prepared<T>>>;
 /// [`Liberty`] lists. Some batches of 64 KiB wait for each core; longer games
 /// are processed in parallel as far as [`Permit`] allows. `page_of` returns the
 /// code page of a section that is not UTF-8, and is called in the order of the
-/// text. Stops before the next game when `is_over` is set.
+/// text. Stops before the next game when `is_interrupted` is set.
 ///
 /// # Errors
 ///
 /// The first of the medium, or of `take`, which decides whether a section's
-/// error is one; [`io::ErrorKind::Interrupted`] when `is_over` is set.
+/// error is one; [`io::ErrorKind::Interrupted`] when `is_interrupted` is set.
 pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
     reader: impl BufRead + Send,
     page_of: impl FnMut(&[u8]) -> InPage + Send,
     prepare: impl Fn(Game) -> T + Sync,
-    is_over: &AtomicBool,
+    is_interrupted: &AtomicBool,
     mut take: impl FnMut(Prepared<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -72,7 +74,7 @@ pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
             let (games, receiver) = sync_channel(WAITING);
             senders.push(sender);
             receivers.push(receiver);
-            scope.spawn(move || parse(&texts, &games, is_over, prepare));
+            scope.spawn(move || parse(&texts, &games, is_interrupted, prepare));
         }
         scope.spawn(move || split(reader, page_of, &senders));
         // A closed channel is the end of the text.
@@ -82,7 +84,7 @@ pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
             };
             for prepared in done? {
                 // What was prepared since then is not whole.
-                if is_over.load(Relaxed) {
+                if is_interrupted.load(Relaxed) {
                     return Err(io::Error::from(io::ErrorKind::Interrupted).into());
                 }
                 take(prepared)?;
@@ -138,14 +140,14 @@ fn split(
 fn parse<T>(
     texts: &Receiver<Batch>,
     games: &SyncSender<Done<T>>,
-    is_over: &AtomicBool,
+    is_interrupted: &AtomicBool,
     prepare: &impl Fn(Game) -> T,
 ) {
     while let Ok(batch) = texts.recv() {
         let done = batch.map(|sections| {
             let sections = sections.into_iter();
             sections
-                .map(|(section, permit)| parse_section(section, permit, is_over, prepare))
+                .map(|(section, permit)| parse_section(section, permit, is_interrupted, prepare))
                 .collect()
         });
         if games.send(done).is_err() {
@@ -157,7 +159,7 @@ fn parse<T>(
 fn parse_section<T>(
     section: Section,
     permit: Permit,
-    is_over: &AtomicBool,
+    is_interrupted: &AtomicBool,
     prepare: &impl Fn(Game) -> T,
 ) -> Prepared<T> {
     let not_utf8 = section.page.and_then(|_| section.not_utf8());
@@ -169,14 +171,14 @@ fn parse_section<T>(
         games.push((Extent { bytes, line }, Err(error)));
     }
     let text = section.text.as_slice();
-    let mut rest = Games::from_line(text, section.line).in_page(section.encoding());
+    let mut rest = GameTexts::from_line(text, section.line).in_page(section.encoding());
     rest.doubted = section.page;
     let mut looked_at = 0;
     let mut skipped = Vec::new();
     let mut signs_at = 0;
     // Whether the last game goes on up to the next one.
     let mut is_open = false;
-    while section.part == Part::Whole && !is_over.load(Relaxed) {
+    while section.part == GamePart::Whole && !is_interrupted.load(Relaxed) {
         rest.lexer.skip_blanks();
         let begin = rest.lexer.here();
         let line = begin.line;
@@ -189,7 +191,7 @@ fn parse_section<T>(
         };
         is_open = false;
         let read = match words_at(text, begin, &read, &mut signs_at) {
-            Found::Words(len) => {
+            FoundBeforeGame::Words(len) => {
                 let end = begin.offset + len;
                 let words = text.get(begin.offset..end).unwrap_or_default();
                 skipped.push(Skipped::new(words, begin, section.encoding()));
@@ -197,19 +199,19 @@ fn parse_section<T>(
                 (rest.follows, rest.last_line) = (follows, last_line);
                 continue;
             }
-            Found::Quoted(at) => read.map_err(|_| {
+            FoundBeforeGame::Quoted(at) => read.map_err(|_| {
                 rest.go_on_at(begin, begin.offset + at);
                 let found = "a game in a quotation, behind \">\"".to_owned();
                 rest.lexer
                     .error(rest.lexer.here(), found, "lines without that mark")
             }),
-            Found::Game(_) => read,
+            FoundBeforeGame::Game(_) => read,
         };
         is_open = true;
         match read {
             Ok(read) => {
                 let taken = read.taken.list().iter();
-                let spot = |place: &Place| Spot::new(*place, text);
+                let spot = |place: &TextPlace| Spot::new(*place, text);
                 liberties.extend(taken.map(|(liberty, place)| (spot(place), *liberty)));
                 let bytes = begin.offset..section.text.len();
                 games.push((Extent { bytes, line }, Ok(prepare(read.game))));
@@ -234,18 +236,18 @@ fn parse_section<T>(
     }
 }
 
-/// What stands at a place where a game was read, or none was: a text that is no
-/// game begins its line. Up to the offset `signs_at` signs of a game are known to
-/// follow, so that nothing is looked at again for each of many games.
+/// Returns what is at `begin`, where a game was read or reading failed: text to be
+/// skipped, which can only begin a line, a game, or a quoted game. Up to the offset
+/// `signs_at`, signs of a game are known to follow, so that no text is searched twice.
 fn words_at(
     text: &[u8],
-    begin: Place,
+    begin: TextPlace,
     read: &Result<Understood, Error>,
     signs_at: &mut usize,
-) -> Found {
+) -> FoundBeforeGame {
     let (before, rest) = text.split_at_checked(begin.offset).unwrap_or_default();
     let before = before.get(begin.line_start..).unwrap_or_default();
-    let known = Found::Game(0);
+    let known = FoundBeforeGame::Game(0);
     if !line_begin(before).is_empty() || begin.offset < *signs_at {
         return known;
     }
@@ -254,7 +256,7 @@ fn words_at(
         Err(_) => true,
     };
     let found = if may_be_none { look(rest) } else { known };
-    if let Found::Game(at) | Found::Quoted(at) = found {
+    if let FoundBeforeGame::Game(at) | FoundBeforeGame::Quoted(at) = found {
         *signs_at = begin.offset + at;
     }
     found

@@ -26,7 +26,7 @@ fn lines(text: &str) -> Vec<usize> {
 }
 
 const PAGE: InPage = InPage {
-    page: Page::WESTERN,
+    page: EightBitPage::WESTERN,
     rival: None,
     trust: Trust::Guessed,
 };
@@ -266,12 +266,12 @@ fn a_game_that_is_too_long_is_given_in_parts_and_ends_before_the_next() {
             .replace("\r\n", "\n")
             .replace('\n', end);
         let read = sections(text.as_bytes(), 1000);
-        let parts: Vec<Part> = read.iter().map(|section| section.part).collect();
+        let parts: Vec<GamePart> = read.iter().map(|section| section.part).collect();
         let (first, rest) = parts.split_at(2);
-        assert_eq!(first, [Part::Whole, Part::Begin]);
+        assert_eq!(first, [GamePart::Whole, GamePart::Begin]);
         let (middle, last) = rest.split_at(rest.len() - 2);
-        assert_eq!(last, [Part::End, Part::Whole]);
-        assert!(middle.len() > 6 && middle.iter().all(|part| *part == Part::Middle));
+        assert_eq!(last, [GamePart::End, GamePart::Whole]);
+        assert!(middle.len() > 6 && middle.iter().all(|part| *part == GamePart::Middle));
         let longest = read.iter().map(|section| section.text.len()).max();
         assert!(longest <= Some(MAX_BYTES + 2000), "{longest:?}");
         let joined: Vec<&[u8]> = read.iter().map(|section| &section.text[..]).collect();
@@ -392,13 +392,13 @@ fn the_first_error_ends_the_reading_on_all_cores() {
 #[test]
 fn the_reading_ends_before_the_next_game_when_it_is_over() {
     let text = "1. e4 *\n".repeat(1000);
-    let is_over = AtomicBool::new(false);
+    let is_interrupted = AtomicBool::new(false);
     let games = AtomicUsize::new(0);
     let result = for_each_game_in_order::<_, io::Error>(
         BufReader::new(text.as_bytes()),
         |_| PAGE,
-        |_| is_over.store(games.fetch_add(1, Relaxed) == 2, Relaxed),
-        &is_over,
+        |_| is_interrupted.store(games.fetch_add(1, Relaxed) == 2, Relaxed),
+        &is_interrupted,
         |_| panic!("a section that is not whole"),
     );
     assert_eq!(result.unwrap_err().kind(), io::ErrorKind::Interrupted);

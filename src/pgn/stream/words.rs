@@ -1,10 +1,10 @@
 //! What of a file of games is no game: heads of mails, prose, signatures, lines of
 //! dashes, marks of HTML.
 //!
-//! Only what cannot be a game, nor a part of one, is passed over. A tag pair, a
-//! number with what may be a move behind it, two moves in a row, a comment and a
-//! brace without its other are signs of a game, however damaged: what has one is a
-//! game or refused, if it is not a paragraph of prose around them.
+//! Only text that cannot be a game or a part of one is skipped. Signs of a game,
+//! however damaged, are a tag pair, a number before a possible move, two moves in a
+//! row, a comment, and an unmatched brace. Text with such a sign is read as a game or
+//! refused, unless it is a paragraph of prose.
 
 use std::ops::RangeInclusive;
 
@@ -14,8 +14,8 @@ use crate::pgn::braces::{begins_loose_tag, begins_tag_pair};
 use crate::pgn::error::quoted;
 use crate::pgn::lenient::is_position;
 use crate::pgn::lexer::line_begin;
-use crate::pgn::page::Page;
-use crate::pgn::place::{Place, characters};
+use crate::pgn::page::EightBitPage;
+use crate::pgn::place::{TextPlace, characters};
 
 /// The most bytes of what may be a move.
 const MOVE_BYTES: usize = 16;
@@ -33,7 +33,7 @@ pub struct Skipped {
 
 impl Skipped {
     /// The text at a place of a section.
-    pub(super) fn new(text: &[u8], place: Place, page: Page) -> Skipped {
+    pub(super) fn new(text: &[u8], place: TextPlace, page: EightBitPage) -> Skipped {
         let text = text.trim_ascii();
         let first = text.split(|byte| matches!(byte, b'\n' | b'\r')).next();
         // No more of a long line is shown.
@@ -49,7 +49,7 @@ impl Skipped {
 
 /// What stands where a game was looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum FoundBeforeGame {
     /// So many bytes that are no game.
     Words(usize),
     /// Signs of a game, in the line at this offset.
@@ -60,7 +60,7 @@ pub(super) enum Found {
 
 /// Looks where text ends that begins a line and is no game: where all is over,
 /// where a first move follows an empty line, or where tags follow marks of HTML.
-pub(super) fn look(text: &[u8]) -> Found {
+pub(super) fn look(text: &[u8]) -> FoundBeforeGame {
     let mut signs = Signs::default();
     let mut at = 0;
     let (mut is_apart, mut has_marks_alone) = (false, true);
@@ -84,18 +84,18 @@ pub(super) fn look(text: &[u8]) -> Found {
         let begin = line_begin(line);
         let ends = (is_apart && begins_moves(begin)) || (has_marks_alone && begins_tag_pair(begin));
         if at > 0 && ends {
-            return Found::Words(at);
+            return FoundBeforeGame::Words(at);
         }
         let before_tags = words_before_tags(line).map(|len| at + len);
         if let Some(end) = before_tags.filter(|end| text.get(*end..).is_some_and(has_roster)) {
-            return Found::Words(end);
+            return FoundBeforeGame::Words(end);
         }
         if signs.are_in(line) {
             let is_quoted = line.trim_ascii_start().starts_with(b">");
             return if is_quoted {
-                Found::Quoted(at)
+                FoundBeforeGame::Quoted(at)
             } else {
-                Found::Game(at)
+                FoundBeforeGame::Game(at)
             };
         }
         let words = line.trim_ascii();
@@ -104,7 +104,7 @@ pub(super) fn look(text: &[u8]) -> Found {
         has_marks_alone &= words.is_empty() || is_mark(words);
         at += line.len();
     }
-    Found::Words(text.len())
+    FoundBeforeGame::Words(text.len())
 }
 
 /// How long the words are that a line begins with, if tags alone follow them.
@@ -353,7 +353,11 @@ mod tests {
             "He likes e4 and Nf3 best.\n> Dear Bob, I won 1-0.\n",
             "% 1. e4 e5\n",
         ] {
-            assert_eq!(look(text.as_bytes()), Found::Words(text.len()), "{text}");
+            assert_eq!(
+                look(text.as_bytes()),
+                FoundBeforeGame::Words(text.len()),
+                "{text}"
+            );
         }
     }
 
@@ -392,23 +396,23 @@ mod tests {
             "is bad} *",
         ] {
             let found = look(text.as_bytes());
-            assert!(matches!(found, Found::Game(_)), "{text}");
+            assert!(matches!(found, FoundBeforeGame::Game(_)), "{text}");
         }
-        assert_eq!(look(b"Bob:\n> [Event \"x\"]"), Found::Quoted(5));
-        assert_eq!(look(b"Bob:\n>> 1. e4 e5"), Found::Quoted(5));
+        assert_eq!(look(b"Bob:\n> [Event \"x\"]"), FoundBeforeGame::Quoted(5));
+        assert_eq!(look(b"Bob:\n>> 1. e4 e5"), FoundBeforeGame::Quoted(5));
     }
 
     #[test]
     fn text_ends_where_moves_or_tags_begin() {
-        assert_eq!(look(b"Hello\n\n1. e4 *"), Found::Words(7));
-        assert_eq!(look(b"Hello\r\n\r\n1. e4 *"), Found::Words(9));
-        assert_eq!(look(b"Hello\n1. e4 *"), Found::Game(6));
-        assert_eq!(look(b"Hello\r\n1. e4 *"), Found::Game(7));
-        assert_eq!(look(b"<pre>\n[FEN \"x\"]"), Found::Words(6));
+        assert_eq!(look(b"Hello\n\n1. e4 *"), FoundBeforeGame::Words(7));
+        assert_eq!(look(b"Hello\r\n\r\n1. e4 *"), FoundBeforeGame::Words(9));
+        assert_eq!(look(b"Hello\n1. e4 *"), FoundBeforeGame::Game(6));
+        assert_eq!(look(b"Hello\r\n1. e4 *"), FoundBeforeGame::Game(7));
+        assert_eq!(look(b"<pre>\n[FEN \"x\"]"), FoundBeforeGame::Words(6));
         let style = b"<style>\np\n</style>[Annotator \"x\"]\n[FEN \"x\"]";
-        assert_eq!(look(style), Found::Game(10));
+        assert_eq!(look(style), FoundBeforeGame::Game(10));
         let style = b"<p><style>a</style>[Annotator \"x\"]\n[Event \"x\"]";
-        assert_eq!(look(style), Found::Words(19));
-        assert_eq!(look(b"Hello\n[FEN \"x\"]"), Found::Game(6));
+        assert_eq!(look(style), FoundBeforeGame::Words(19));
+        assert_eq!(look(b"Hello\n[FEN \"x\"]"), FoundBeforeGame::Game(6));
     }
 }

@@ -13,7 +13,7 @@
 //! Where dots part two numbers and a year, the day comes first; otherwise what
 //! can be either day or month is not guessed.
 
-use super::value::{Value, date, is_number, is_year};
+use super::value::{TagValue, date, is_number, is_year};
 use crate::game::Date;
 
 /// What a date in another form says.
@@ -82,7 +82,7 @@ const SHORTEST: usize = 3;
 
 /// A part of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part<'t> {
+enum DatePart<'t> {
     Year(u16),
     Number(u8),
     Month(u8),
@@ -95,11 +95,11 @@ enum Part<'t> {
 /// What a date of another form says; `None` if nothing that is sure.
 pub(super) fn date_in_words(text: &str) -> Option<InWords> {
     let (dated, has_time) = without_time(text);
-    let parts: Vec<Part<'_>> = parts(dated).collect();
-    let plain: Vec<Part<'_>> = parts
+    let parts: Vec<DatePart<'_>> = parts(dated).collect();
+    let plain: Vec<DatePart<'_>> = parts
         .iter()
         .copied()
-        .filter(|part| *part != Part::Word)
+        .filter(|part| *part != DatePart::Word)
         .collect();
     let has_more = has_time || plain.len() < parts.len();
     // What stands between two numbers may be a month that is not understood.
@@ -109,7 +109,7 @@ pub(super) fn date_in_words(text: &str) -> Option<InWords> {
         Some(found) => Some(found),
         None => {
             let mut years = parts.iter().filter_map(|part| match part {
-                Part::Year(year) => Some(*year),
+                DatePart::Year(year) => Some(*year),
                 _ => None,
             });
             let year = years.next().filter(|_| years.next().is_none())?;
@@ -118,31 +118,40 @@ pub(super) fn date_in_words(text: &str) -> Option<InWords> {
     }
 }
 
-fn of_parts(parts: &[Part<'_>], is_month_and_year: bool, is_dotted: bool) -> Option<InWords> {
+fn of_parts(parts: &[DatePart<'_>], is_month_and_year: bool, is_dotted: bool) -> Option<InWords> {
     let whole = |date: Option<Date>| date.map(InWords::Whole);
     match *parts {
-        [Part::Digits(digits)] => of_digits(digits),
+        [DatePart::Digits(digits)] => of_digits(digits),
         [
-            Part::Number(day),
-            Part::Month(month) | Part::Roman(month),
-            Part::Year(year),
+            DatePart::Number(day),
+            DatePart::Month(month) | DatePart::Roman(month),
+            DatePart::Year(year),
         ]
-        | [Part::Month(month), Part::Number(day), Part::Year(year)]
         | [
-            Part::Year(year),
-            Part::Month(month) | Part::Roman(month),
-            Part::Number(day),
+            DatePart::Month(month),
+            DatePart::Number(day),
+            DatePart::Year(year),
+        ]
+        | [
+            DatePart::Year(year),
+            DatePart::Month(month) | DatePart::Roman(month),
+            DatePart::Number(day),
         ] => whole(known(year, month, day).filter(|_| day > 0)),
-        [Part::Year(year), Part::Number(month), Part::Number(day)] => {
-            whole(known(year, month, day).filter(|_| day > 0))
-        }
-        [Part::Number(month), Part::Year(year)] if is_month_and_year => {
+        [
+            DatePart::Year(year),
+            DatePart::Number(month),
+            DatePart::Number(day),
+        ] => whole(known(year, month, day).filter(|_| day > 0)),
+        [DatePart::Number(month), DatePart::Year(year)] if is_month_and_year => {
             whole(known(year, month, 0))
         }
-        [Part::Month(month), Part::Year(year)] | [Part::Year(year), Part::Month(month)] => {
-            whole(known(year, month, 0))
-        }
-        [Part::Number(first), Part::Number(second), Part::Year(year)] => {
+        [DatePart::Month(month), DatePart::Year(year)]
+        | [DatePart::Year(year), DatePart::Month(month)] => whole(known(year, month, 0)),
+        [
+            DatePart::Number(first),
+            DatePart::Number(second),
+            DatePart::Year(year),
+        ] => {
             let day_first = known(year, second, first).filter(|date| date.day > 0);
             let month_first = known(year, first, second).filter(|date| date.day > 0);
             match (day_first, month_first) {
@@ -184,7 +193,7 @@ fn known(year: u16, month: u8, day: u8) -> Option<Date> {
         _ => return None,
     };
     match date(&format!("{year:04}.{month}.{day}")) {
-        Value::Known(date) if day <= days => Some(date),
+        TagValue::Known(date) if day <= days => Some(date),
         _ => None,
     }
 }
@@ -199,7 +208,7 @@ fn without_time(text: &str) -> (&str, bool) {
 }
 
 /// Numbers and words, whatever stands between.
-fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
+fn parts(text: &str) -> impl Iterator<Item = DatePart<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
@@ -215,26 +224,28 @@ fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
             rest = rest.strip_prefix(ending).unwrap_or(rest);
         }
         Some(match part.parse() {
-            Ok(year) if is_year(part) => Part::Year(year),
-            Ok(number) if part.len() <= 2 => u8::try_from(number).map_or(Part::Word, Part::Number),
-            _ if part.len() == 8 && is_number(part) => Part::Digits(part),
-            _ => Part::Word,
+            Ok(year) if is_year(part) => DatePart::Year(year),
+            Ok(number) if part.len() <= 2 => {
+                u8::try_from(number).map_or(DatePart::Word, DatePart::Number)
+            }
+            _ if part.len() == 8 && is_number(part) => DatePart::Digits(part),
+            _ => DatePart::Word,
         })
     })
 }
 
-fn word(word: &str) -> Part<'static> {
+fn word(word: &str) -> DatePart<'static> {
     let word = word.to_lowercase();
     let place = |at: usize| u8::try_from(at + 1).unwrap_or_default();
     if let Some(at) = ROMAN.iter().position(|roman| *roman == word) {
-        return Part::Roman(place(at));
+        return DatePart::Roman(place(at));
     }
     let is_name = |name: &&str| name.starts_with(&word);
     let has_name = |names: &&[&str]| names.iter().any(is_name);
     let mut months = (0..).zip(MONTHS).filter(|(_, names)| has_name(names));
     match (months.next(), months.next()) {
-        (Some((at, _)), None) if word.chars().count() >= SHORTEST => Part::Month(place(at)),
-        _ => Part::Word,
+        (Some((at, _)), None) if word.chars().count() >= SHORTEST => DatePart::Month(place(at)),
+        _ => DatePart::Word,
     }
 }
 

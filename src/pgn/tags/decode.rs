@@ -1,12 +1,11 @@
 //! Tag pairs into headers: the way back from what this module writes, and
 //! from what other programs write.
 //!
-//! A value that a header cannot hold stays a foreign tag, if our own text
-//! would have no tag of that name: nothing is lost. A number that is too large
-//! is an error in a save, and so is a date that is none. An import keeps it as a
-//! tag of its own, and tells that: only a position that is none refuses a game.
-//! Of two tags with one name the first counts there, whatever they are; another
-//! value of the second is kept too.
+//! A value that a header cannot hold becomes a foreign tag, unless our own text would
+//! have a tag of that name: so nothing is lost. In a save, a number that is too large
+//! or an invalid date is an error. An import keeps it as a foreign tag and reports
+//! that; only an invalid position makes it refuse a game. If a tag occurs twice, an
+//! import uses the first value and keeps a different second one as a foreign tag.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,13 +16,13 @@ use shakmaty::{CastlingMode, Color, Setup};
 
 use super::date_words::{InWords, date_in_words};
 use super::value::{
-    Value, category, clock, date, eco, event_type, is_plain_round, is_shown_so, number, round,
+    TagValue, category, clock, date, eco, event_type, is_plain_round, is_shown_so, number, round,
     sub_code, team_details,
 };
 use super::{OTHER, TAG_NAMES, roman};
 use crate::game::{
-    Annotation, Date, Eco, EventKind, Game, GameResult, HIGHEST_ELO, Headers, Nation, Open,
-    PlayerName, PlyId, RatingType, Source, Stage, Start, Team, Tournament,
+    Annotation, Date, Eco, EventKind, Game, GameResult, HIGHEST_ELO, Headers, Nation, PlayerName,
+    PlyId, RatingType, Source, Stage, Start, Team, Tournament, Unspecified,
 };
 use crate::pgn::command::{clock_tag, parse_time_control, time_control_tag};
 use crate::pgn::comment::language_of;
@@ -31,9 +30,9 @@ use crate::pgn::error::{Error, quoted};
 use crate::pgn::exact::{self, Exact};
 use crate::pgn::lenient::{Leniency, Liberty, VariantName, is_chess, unequal_result};
 use crate::pgn::lexer::{self, TagPair};
-use crate::pgn::place::Place;
+use crate::pgn::place::TextPlace;
+use crate::pgn::private_tags::{Style, parse_names};
 use crate::pgn::remarks::Remarks;
-use crate::pgn::told::{Style, parse_names};
 
 /// Fills headers, start and foreign tags of `game`; clocks and the time
 /// control are remarks. Gives the result that the tags state, if they do.
@@ -53,7 +52,7 @@ pub(in crate::pgn) fn decode(
     if let Some(pair) = pairs.iter().find(has_control) {
         leniency.taken.note(Liberty::TagBlanks, pair.place);
     }
-    let mut tags = Tags::new(text, pairs, leniency)?;
+    let mut tags = TagPairs::new(text, pairs, leniency)?;
     let beyond_fen = tags.start(&mut game.start)?;
     let headers = &mut game.headers;
     tags.roster(headers)?;
@@ -79,14 +78,14 @@ pub(in crate::pgn) fn decode(
 pub(super) fn stays_foreign(name: &str, value: &str) -> bool {
     let value = value.trim();
     let is_beyond = match name {
-        "ECO" => matches!(eco(value), Value::Unknown),
+        "ECO" => matches!(eco(value), TagValue::Unknown),
         "WhiteElo" | "BlackElo" | "EventRounds" | "SourceVersion" | "SourceQuality" => {
-            matches!(number::<u64>(value), Value::Unknown)
+            matches!(number::<u64>(value), TagValue::Unknown)
         }
-        "EventType" => matches!(event_type(value), Value::Unknown),
-        "EventCategory" => matches!(category(value), Value::Unknown),
+        "EventType" => matches!(event_type(value), TagValue::Unknown),
+        "EventCategory" => matches!(category(value), TagValue::Unknown),
         "EventCountry" | "WhiteTeamCountry" | "BlackTeamCountry" => {
-            Nation::from_code(value).is_none() && matches!(number::<u64>(value), Value::Unknown)
+            Nation::from_code(value).is_none() && matches!(number::<u64>(value), TagValue::Unknown)
         }
         "WhiteClock" | "BlackClock" => clock_as_ours(value).is_none(),
         "TimeControl" => time_control_as_ours(value).is_none(),
@@ -189,7 +188,7 @@ const SPELLED: [&str; 26] = [
 ];
 
 /// The tag pairs of one game that no header has taken yet.
-struct Tags<'t, 'l> {
+struct TagPairs<'t, 'l> {
     leniency: &'l mut Leniency,
     text: &'t [u8],
     pairs: Vec<Option<TagPair<'t>>>,
@@ -200,20 +199,20 @@ struct Tags<'t, 'l> {
     /// The tags that headers took.
     taken: Vec<(&'t str, Cow<'t, str>)>,
     /// Where the value of each tag stands.
-    places: Vec<Place>,
+    places: Vec<TextPlace>,
 }
 
-impl<'t, 'l> Tags<'t, 'l> {
+impl<'t, 'l> TagPairs<'t, 'l> {
     /// Of tags with one name the first is the header's.
     fn new(
         text: &'t [u8],
         mut pairs: Vec<TagPair<'t>>,
         leniency: &'l mut Leniency,
-    ) -> Result<Tags<'t, 'l>, Error> {
+    ) -> Result<TagPairs<'t, 'l>, Error> {
         if leniency.is_import() {
             spell_usually(&mut pairs, leniency);
         }
-        let mut tags = Tags {
+        let mut tags = TagPairs {
             leniency,
             text,
             pairs: Vec::with_capacity(pairs.len()),
@@ -281,7 +280,7 @@ impl<'t, 'l> Tags<'t, 'l> {
         &mut self,
         name: &'static str,
         expected: &'static str,
-        parse: impl FnOnce(&str) -> Value<T>,
+        parse: impl FnOnce(&str) -> TagValue<T>,
     ) -> Result<T, Error> {
         let Some(pair) = self.get(name) else {
             return Ok(T::default());
@@ -289,18 +288,18 @@ impl<'t, 'l> Tags<'t, 'l> {
         let value = pair.value.trim();
         let says_nothing = says_nothing(value);
         match parse(value) {
-            Value::Known(value) => {
+            TagValue::Known(value) => {
                 self.take(name);
                 Ok(value)
             }
-            Value::Unknown => {
+            TagValue::Unknown => {
                 if says_nothing {
                     self.take(name);
                 }
                 Ok(T::default())
             }
-            Value::DoesNotFit if self.keeps(name) => Ok(T::default()),
-            Value::DoesNotFit => Err(self.misfit_of(name, expected)),
+            TagValue::DoesNotFit if self.keeps(name) => Ok(T::default()),
+            TagValue::DoesNotFit => Err(self.misfit_of(name, expected)),
         }
     }
 
@@ -320,7 +319,7 @@ impl<'t, 'l> Tags<'t, 'l> {
     fn elo(&mut self, name: &'static str) -> Result<u16, Error> {
         let is_import = self.leniency.is_import();
         self.value(name, "a smaller number", |text| match number(text) {
-            Value::Known(elo) if is_import && elo > HIGHEST_ELO => Value::DoesNotFit,
+            TagValue::Known(elo) if is_import && elo > HIGHEST_ELO => TagValue::DoesNotFit,
             elo => elo,
         })
     }
@@ -328,7 +327,7 @@ impl<'t, 'l> Tags<'t, 'l> {
     fn date(&mut self, name: &'static str) -> Result<Date, Error> {
         if self.leniency.is_import()
             && let Some(pair) = self.get(name)
-            && date(pair.value.trim()) == Value::DoesNotFit
+            && date(pair.value.trim()) == TagValue::DoesNotFit
         {
             return Ok(self.date_in_words(name));
         }
@@ -355,7 +354,7 @@ impl<'t, 'l> Tags<'t, 'l> {
 
     fn nation(&mut self, name: &'static str) -> Result<Nation, Error> {
         let parse = |code: &str| match Nation::from_code(code) {
-            Some(nation) => Value::Known(nation),
+            Some(nation) => TagValue::Known(nation),
             None => number(code).map(Nation),
         };
         self.value(name, "the three letters of a country", parse)
@@ -386,7 +385,7 @@ impl<'t, 'l> Tags<'t, 'l> {
     fn misfit_of(&self, name: &str, expected: &'static str) -> Error {
         match self.get(name) {
             Some(pair) => self.misfit(pair, expected),
-            None => Error::new(self.text, Place::START, name.to_owned(), expected),
+            None => Error::new(self.text, TextPlace::START, name.to_owned(), expected),
         }
     }
 
@@ -479,7 +478,7 @@ fn is_no_fen(fen: &str) -> bool {
     says_nothing(fen) || fen.eq_ignore_ascii_case("startpos")
 }
 
-impl Tags<'_, '_> {
+impl TagPairs<'_, '_> {
     /// Reads the start; gives the FEN as a foreign tag where it has what chess
     /// has not.
     fn start(&mut self, start: &mut Start) -> Result<Option<(String, String)>, Error> {
@@ -543,7 +542,7 @@ impl Tags<'_, '_> {
         headers.tournament.place = self.text_or_unknown("Site");
         let is_unsaid = |pair: &TagPair<'_>| {
             let value = pair.value.trim();
-            value != "?" && !value.contains("??") && date(value) == Value::Known(Date::UNKNOWN)
+            value != "?" && !value.contains("??") && date(value) == TagValue::Known(Date::UNKNOWN)
         };
         if self.get("Date").is_some_and(is_unsaid) {
             self.notes("Date", Liberty::DateForm);
@@ -594,7 +593,7 @@ impl Tags<'_, '_> {
     ) -> Result<(), Error> {
         let has_place = !is_chess960 || !self.leniency.is_import();
         headers.eco = self.value("ECO", "a code from A00 to E99", |text| match eco(text) {
-            Value::Known(Some(_)) if !has_place => Value::DoesNotFit,
+            TagValue::Known(Some(_)) if !has_place => TagValue::DoesNotFit,
             eco => eco,
         })?;
         headers.white_elo = self.elo("WhiteElo")?;
@@ -687,7 +686,7 @@ impl Tags<'_, '_> {
     }
 
     /// Reads the settings for all remarks. Returns those that are still open.
-    fn of_remarks(&mut self, remarks: &mut Remarks) -> Result<Open, Error> {
+    fn of_remarks(&mut self, remarks: &mut Remarks) -> Result<Unspecified, Error> {
         let code = "the code of a language, such as en, any or cb42";
         let language = self.private_value("CbhLang", code, language_of)?;
         let byte = "a number up to 255";
@@ -702,7 +701,7 @@ impl Tags<'_, '_> {
             .as_ref()
             .map(|pair| parse_names(&pair.value))
             .unwrap_or_default();
-        Ok(Open {
+        Ok(Unspecified {
             language: language.is_none(),
             lead: lead.is_none(),
             places: names.is_none(),
@@ -749,7 +748,7 @@ impl Tags<'_, '_> {
                     result
                 });
                 if result.is_none() {
-                    if !self.leniency.takes(Liberty::TagKept("Result")) {
+                    if !self.leniency.accept(Liberty::TagKept("Result")) {
                         return Err(self.misfit(&pair, "1-0, 0-1, 1/2-1/2 or *"));
                     }
                     self.taken.pop();
@@ -773,7 +772,7 @@ impl Tags<'_, '_> {
 
 /// Clocks and the time control, which are remarks on the game. One of
 /// another form than ours stays a foreign tag.
-impl Tags<'_, '_> {
+impl TagPairs<'_, '_> {
     fn clocks(&mut self, remarks: &mut Remarks) {
         for (name, color) in [("WhiteClock", Color::White), ("BlackClock", Color::Black)] {
             self.remark(name, remarks, |text| {

@@ -23,20 +23,20 @@ pub trait TagSink {
 }
 
 /// Text, in which each tag has a line.
-pub(super) struct Lines<'o> {
+pub(super) struct TagLines<'o> {
     out: &'o mut Vec<u8>,
     /// Where the first line begins.
     first: usize,
 }
 
-impl<'o> Lines<'o> {
-    pub(super) fn new(out: &'o mut Vec<u8>) -> Lines<'o> {
+impl<'o> TagLines<'o> {
+    pub(super) fn new(out: &'o mut Vec<u8>) -> TagLines<'o> {
         let first = out.len();
-        Lines { out, first }
+        TagLines { out, first }
     }
 }
 
-impl TagSink for Lines<'_> {
+impl TagSink for TagLines<'_> {
     #[inline(always)]
     #[expect(
         clippy::inline_always,

@@ -5,7 +5,7 @@ use crate::game::{Date, Eco, EventKind, Speed};
 
 /// What a tag value says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value<T> {
+pub(super) enum TagValue<T> {
     /// This.
     Known(T),
     /// Nothing that a header could hold.
@@ -15,28 +15,28 @@ pub(super) enum Value<T> {
     DoesNotFit,
 }
 
-impl<T> Value<T> {
-    pub(super) fn map<U>(self, to: impl FnOnce(T) -> U) -> Value<U> {
+impl<T> TagValue<T> {
+    pub(super) fn map<U>(self, to: impl FnOnce(T) -> U) -> TagValue<U> {
         match self {
-            Value::Known(value) => Value::Known(to(value)),
-            Value::Unknown => Value::Unknown,
-            Value::DoesNotFit => Value::DoesNotFit,
+            TagValue::Known(value) => TagValue::Known(to(value)),
+            TagValue::Unknown => TagValue::Unknown,
+            TagValue::DoesNotFit => TagValue::DoesNotFit,
         }
     }
 }
 
 /// A number in decimal digits.
-pub(super) fn number<N: TryFrom<u64>>(text: &str) -> Value<N> {
+pub(super) fn number<N: TryFrom<u64>>(text: &str) -> TagValue<N> {
     if !is_number(text) {
-        return Value::Unknown;
+        return TagValue::Unknown;
     }
     match text
         .parse()
         .ok()
         .and_then(|number: u64| number.try_into().ok())
     {
-        Some(number) => Value::Known(number),
-        None => Value::DoesNotFit,
+        Some(number) => TagValue::Known(number),
+        None => TagValue::DoesNotFit,
     }
 }
 
@@ -46,9 +46,9 @@ pub(super) fn is_number(text: &str) -> bool {
 
 /// `2004.02.24`, also with `-` or `/` between; with question marks, or
 /// nothing, for what is unknown.
-pub(super) fn date(text: &str) -> Value<Date> {
+pub(super) fn date(text: &str) -> TagValue<Date> {
     if !text.contains(char::is_alphanumeric) {
-        return Value::Known(Date::UNKNOWN);
+        return TagValue::Known(Date::UNKNOWN);
     }
     let mut parts = text.split(['.', '-', '/']);
     // Bases have twelve bits for a year, and hold months up to 15. That of
@@ -58,8 +58,8 @@ pub(super) fn date(text: &str) -> Value<Date> {
     let year = date_part(year, 4095).filter(|_| !is_short);
     let [month, day] = [15, 31].map(|greatest| date_part(parts.next(), greatest));
     match (year, month, day, parts.next()) {
-        (Some(year), Some(month), Some(day), None) => Value::Known(Date { year, month, day }),
-        _ => Value::DoesNotFit,
+        (Some(year), Some(month), Some(day), None) => TagValue::Known(Date { year, month, day }),
+        _ => TagValue::DoesNotFit,
     }
 }
 
@@ -74,8 +74,8 @@ fn date_part<N: TryFrom<u64> + Copy + PartialOrd + Default>(
 ) -> Option<N> {
     let part = part.unwrap_or_default().trim();
     match number(part) {
-        Value::Known(number) if number <= greatest => Some(number),
-        Value::Unknown if part.bytes().all(|byte| byte == b'?') => Some(N::default()),
+        TagValue::Known(number) if number <= greatest => Some(number),
+        TagValue::Unknown if part.bytes().all(|byte| byte == b'?') => Some(N::default()),
         _ => None,
     }
 }
@@ -113,10 +113,10 @@ pub(super) fn is_shown_so(text: &str) -> bool {
 }
 
 /// `C89`, without a sub-code.
-pub(super) fn eco(text: &str) -> Value<Option<Eco>> {
+pub(super) fn eco(text: &str) -> TagValue<Option<Eco>> {
     match Eco::from_code(text) {
-        Some(eco) => Value::Known(Some(eco)),
-        None => Value::Unknown,
+        Some(eco) => TagValue::Known(Some(eco)),
+        None => TagValue::Unknown,
     }
 }
 
@@ -145,7 +145,7 @@ pub(super) struct EventType {
 }
 
 /// `swiss (blitz)`, `team-tourn`, in capitals or not.
-pub(super) fn event_type(text: &str) -> Value<EventType> {
+pub(super) fn event_type(text: &str) -> TagValue<EventType> {
     let mut event = EventType::default();
     for word in text.to_ascii_lowercase().split_whitespace() {
         match word.trim_matches(['(', ')']) {
@@ -157,13 +157,13 @@ pub(super) fn event_type(text: &str) -> Value<EventType> {
                 event.is_team_event = alone.is_some();
                 event.kind = match event_kind(alone.unwrap_or(kind)) {
                     Some(kind) => kind,
-                    None => return Value::Unknown,
+                    None => return TagValue::Unknown,
                 };
             }
-            _ => return Value::Unknown,
+            _ => return TagValue::Unknown,
         }
     }
-    Value::Known(event)
+    TagValue::Known(event)
 }
 
 fn event_kind(word: &str) -> Option<EventKind> {
@@ -181,9 +181,9 @@ fn event_kind(word: &str) -> Option<EventKind> {
 }
 
 /// A FIDE category, in digits or Roman.
-pub(super) fn category(text: &str) -> Value<u8> {
+pub(super) fn category(text: &str) -> TagValue<u8> {
     match number(text) {
-        Value::Unknown => from_roman(text).map_or(Value::Unknown, Value::Known),
+        TagValue::Unknown => from_roman(text).map_or(TagValue::Unknown, TagValue::Known),
         known => known,
     }
 }
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_date_has_unknown_parts() {
-        let known = |year, month, day| Value::Known(Date { year, month, day });
+        let known = |year, month, day| TagValue::Known(Date { year, month, day });
         for (text, expected) in [
             ("2004.02.24", known(2004, 2, 24)),
             ("2004-02-24", known(2004, 2, 24)),
@@ -238,16 +238,16 @@ mod tests {
             ("--.--.----", known(0, 0, 0)),
             ("2004.??.", known(2004, 0, 0)),
             ("2004/ 2/24", known(2004, 2, 24)),
-            ("summer", Value::DoesNotFit),
-            ("2004.Aug.05", Value::DoesNotFit),
-            ("2004.02.24 18:00", Value::DoesNotFit),
-            ("2004.02.24.1", Value::DoesNotFit),
-            ("200?.??.??", Value::DoesNotFit),
-            ("24.02.2004", Value::DoesNotFit),
-            ("1.1.24", Value::DoesNotFit),
-            ("24", Value::DoesNotFit),
-            ("9999.01.01", Value::DoesNotFit),
-            ("2004.99.01", Value::DoesNotFit),
+            ("summer", TagValue::DoesNotFit),
+            ("2004.Aug.05", TagValue::DoesNotFit),
+            ("2004.02.24 18:00", TagValue::DoesNotFit),
+            ("2004.02.24.1", TagValue::DoesNotFit),
+            ("200?.??.??", TagValue::DoesNotFit),
+            ("24.02.2004", TagValue::DoesNotFit),
+            ("1.1.24", TagValue::DoesNotFit),
+            ("24", TagValue::DoesNotFit),
+            ("9999.01.01", TagValue::DoesNotFit),
+            ("2004.99.01", TagValue::DoesNotFit),
         ] {
             assert_eq!(date(text), expected, "{text}");
         }
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn an_event_is_of_a_kind_and_a_speed() {
         let found = |text| match event_type(text) {
-            Value::Known(event) => (event.kind.pgn().unwrap_or(""), event.is_team_event),
+            TagValue::Known(event) => (event.kind.pgn().unwrap_or(""), event.is_team_event),
             _ => ("?", false),
         };
         for (text, expected) in [
@@ -300,13 +300,13 @@ mod tests {
     #[test]
     fn a_category_may_be_roman() {
         for (text, expected) in [
-            ("14", Value::Known(14)),
-            ("XIV", Value::Known(14)),
-            ("XXI", Value::Known(21)),
-            ("IX", Value::Known(9)),
-            ("high", Value::Unknown),
-            ("", Value::Unknown),
-            ("300", Value::DoesNotFit),
+            ("14", TagValue::Known(14)),
+            ("XIV", TagValue::Known(14)),
+            ("XXI", TagValue::Known(21)),
+            ("IX", TagValue::Known(9)),
+            ("high", TagValue::Unknown),
+            ("", TagValue::Unknown),
+            ("300", TagValue::DoesNotFit),
         ] {
             assert_eq!(category(text), expected, "{text}");
         }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
-use super::super::tables::{Entry, Kind, Site, halves, points};
-use super::score::Score;
+use super::super::tables::{GameEntry, Kind, Site, halves, points};
+use super::score::EventScore;
 use super::{
     append_heads, append_key, append_number, append_numbered_heads, append_rank, append_rest,
     append_sign, append_within, elo_words,
@@ -16,8 +16,8 @@ const MOST_OF_MATCH: usize = 60;
 /// Appends a match of two: a row for each, a column for each game.
 pub(super) fn append_match(
     site: &Site<'_>,
-    entries: &[Entry],
-    scores: &[Score],
+    entries: &[GameEntry],
+    scores: &[EventScore],
     room: usize,
     out: &mut String,
 ) {
@@ -49,7 +49,7 @@ struct Match<'e> {
     players: [u32; 2],
     elo: [u16; 2],
     halves: [u32; 2],
-    games: Vec<(&'e Entry, bool)>,
+    games: Vec<(&'e GameEntry, bool)>,
     /// How many matches of its players come before it, at least, and one.
     stage: u16,
 }
@@ -78,7 +78,12 @@ impl Match<'_> {
 }
 
 /// Appends the matches of a knock-out, the last round first.
-pub(super) fn append_knock_out(site: &Site<'_>, entries: &[Entry], room: usize, out: &mut String) {
+pub(super) fn append_knock_out(
+    site: &Site<'_>,
+    entries: &[GameEntry],
+    room: usize,
+    out: &mut String,
+) {
     let matches = matches(entries);
     // Else their games are numbered in another way.
     let have_rounds = matches.iter().all(|one| one.round().is_some());
@@ -147,7 +152,7 @@ fn append_row(site: &Site<'_>, one: &Match<'_>, out: &mut String) {
 
 /// The matches of a knock-out in the order of their first games. One goes on as
 /// long as neither player plays somebody else.
-fn matches(entries: &[Entry]) -> Vec<Match<'_>> {
+fn matches(entries: &[GameEntry]) -> Vec<Match<'_>> {
     let mut matches: Vec<Match<'_>> = Vec::new();
     let mut latest: HashMap<u32, usize> = HashMap::new();
     for entry in entries.iter().filter(|entry| entry.white != entry.black) {

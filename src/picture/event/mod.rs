@@ -17,8 +17,8 @@ mod teams;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::groups::Event;
-use super::tables::{Entry, Kind, Site, halves};
+use super::groups::EventFacts;
+use super::tables::{GameEntry, Kind, Site, halves};
 use crate::game::EventKind;
 
 /// Games of a cell, and rounds of a table, at most.
@@ -26,7 +26,7 @@ const MOST_OF_CELL: usize = 40;
 const MOST_ROUNDS: usize = 40;
 
 /// Appends what an event came to, in so many bytes.
-pub(super) fn append(site: &Site<'_>, event: &Event, room: usize, out: &mut String) {
+pub(super) fn append(site: &Site<'_>, event: &EventFacts, room: usize, out: &mut String) {
     let mut entries = event.entries.clone();
     // As they were played.
     entries.sort_by_key(|entry| {
@@ -68,7 +68,7 @@ fn is_round_robin(pairs: usize, all: usize, kind: EventKind) -> bool {
 }
 
 /// What one got in a game.
-fn sign(entry: &Entry, is_white: bool) -> &'static str {
+fn sign(entry: &GameEntry, is_white: bool) -> &'static str {
     match halves(entry.result, is_white) {
         Some(0) => "0",
         Some(1) => "½",
@@ -78,7 +78,7 @@ fn sign(entry: &Entry, is_white: bool) -> &'static str {
 }
 
 /// Appends what one got in a game, and whom from.
-fn append_sign(site: &Site<'_>, entry: &Entry, is_white: bool, from: &str, out: &mut String) {
+fn append_sign(site: &Site<'_>, entry: &GameEntry, is_white: bool, from: &str, out: &mut String) {
     let class = if is_white { "w" } else { "k" };
     let address = site.game(entry.number);
     let _ = write!(out, "<a class=\"{class}\" href=\"{address}\">{from}");

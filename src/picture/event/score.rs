@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::super::tables::{Entry, halves};
+use super::super::tables::{GameEntry, halves};
 
 /// What one got in an event.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Score {
+pub(super) struct EventScore {
     pub(super) id: u32,
     /// Half points, and games with a result.
     pub(super) halves: u32,
@@ -23,7 +23,7 @@ pub(super) struct Score {
     rated: (u32, u32, u32),
 }
 
-impl Score {
+impl EventScore {
     /// The rating that the score against rated opponents is worth, as FIDE has it.
     pub(super) fn performance(&self) -> Option<u32> {
         let (halves, games, sum) = self.rated;
@@ -52,9 +52,9 @@ const DIFFERENCES: [u16; 51] = [
 ];
 
 /// The scores of all players, best first: by points, then Buchholz, then Berger.
-pub(super) fn of(entries: &[Entry]) -> Vec<Score> {
+pub(super) fn of(entries: &[GameEntry]) -> Vec<EventScore> {
     let mut places: HashMap<u32, usize> = HashMap::new();
-    let mut all: Vec<Score> = Vec::new();
+    let mut all: Vec<EventScore> = Vec::new();
     for entry in entries {
         let [white_elo, black_elo] = entry.elo;
         for (id, is_white, own, others) in [
@@ -62,8 +62,8 @@ pub(super) fn of(entries: &[Entry]) -> Vec<Score> {
             (entry.black, false, black_elo, white_elo),
         ] {
             let place = *places.entry(id).or_insert_with(|| {
-                let score = Score::default();
-                all.push(Score { id, ..score });
+                let score = EventScore::default();
+                all.push(EventScore { id, ..score });
                 all.len() - 1
             });
             let Some(one) = all.get_mut(place) else {
@@ -102,7 +102,7 @@ pub(super) fn of(entries: &[Entry]) -> Vec<Score> {
 
 /// Puts the best first: by points, then by what is given. Of those that are equal
 /// so far the one with the higher rating comes first.
-pub(super) fn sort<K: Ord>(scores: &mut [Score], tie_breaks: impl Fn(&Score) -> K) {
+pub(super) fn sort<K: Ord>(scores: &mut [EventScore], tie_breaks: impl Fn(&EventScore) -> K) {
     scores.sort_by_key(|one| Reverse((one.halves, tie_breaks(one), one.elo, Reverse(one.id))));
 }
 
@@ -110,10 +110,10 @@ pub(super) fn sort<K: Ord>(scores: &mut [Score], tie_breaks: impl Fn(&Score) -> 
 mod tests {
     use super::*;
 
-    fn score(halves: u32, games: u32, elo: u32) -> Score {
-        Score {
+    fn score(halves: u32, games: u32, elo: u32) -> EventScore {
+        EventScore {
             rated: (halves, games, elo * games),
-            ..Score::default()
+            ..EventScore::default()
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::super::tables::{Entry, Kind, Site, points};
-use super::score::{self, Score};
+use super::super::tables::{GameEntry, Kind, Site, points};
+use super::score::{self, EventScore};
 use super::{
     MOST_OF_CELL, append_heads, append_key, append_number, append_numbered_heads, append_rank,
     append_rest, append_sign, append_within, elo_words, is_round_robin, rounds,
@@ -18,8 +18,8 @@ const MOST_OF_ROUND: usize = 8;
 pub(super) fn append(
     site: &Site<'_>,
     kind: EventKind,
-    entries: &[Entry],
-    mut scores: Vec<Score>,
+    entries: &[GameEntry],
+    mut scores: Vec<EventScore>,
     room: usize,
     out: &mut String,
 ) {
@@ -33,7 +33,7 @@ pub(super) fn append(
     if is_cross {
         score::sort(&mut scores, |one| one.berger);
     }
-    let table = Table {
+    let table = StandingsTable {
         site,
         are_rated: scores.iter().any(|one| one.elo > 0),
         scores: &scores,
@@ -45,13 +45,13 @@ pub(super) fn append(
     }
 }
 
-struct Table<'t> {
+struct StandingsTable<'t> {
     site: &'t Site<'t>,
-    scores: &'t [Score],
+    scores: &'t [EventScore],
     are_rated: bool,
 }
 
-impl Table<'_> {
+impl StandingsTable<'_> {
     fn append_start(
         &self,
         title: &str,
@@ -74,14 +74,14 @@ impl Table<'_> {
         out.push_str("</tr></thead>\n<tbody>\n");
     }
 
-    fn append_start_of_row(&self, rank: usize, one: &Score, out: &mut String) {
+    fn append_start_of_row(&self, rank: usize, one: &EventScore, out: &mut String) {
         append_rank(self.site, rank, Kind::Player, one.id, out);
         if self.are_rated {
             append_number("r", elo_words(one.elo), out);
         }
     }
 
-    fn append_end_of_row(&self, one: &Score, tie_break: &str, out: &mut String) {
+    fn append_end_of_row(&self, one: &EventScore, tie_break: &str, out: &mut String) {
         append_number("r sum", points(one.halves), out);
         append_number("r", one.games, out);
         append_number("r", tie_break, out);
@@ -93,8 +93,8 @@ impl Table<'_> {
     }
 
     /// What each got from each.
-    fn append_cross(&self, entries: &[Entry], out: &mut String) {
-        let mut cells: HashMap<(u32, u32), Vec<(&Entry, bool)>> = HashMap::new();
+    fn append_cross(&self, entries: &[GameEntry], out: &mut String) {
+        let mut cells: HashMap<(u32, u32), Vec<(&GameEntry, bool)>> = HashMap::new();
         for entry in entries.iter().filter(|entry| entry.white != entry.black) {
             let (white, black) = (entry.white, entry.black);
             for (pair, is_white) in [((white, black), true), ((black, white), false)] {
@@ -130,11 +130,11 @@ impl Table<'_> {
 
     /// What each did in each round: the opponent's rank, the colour, and the
     /// result.
-    fn append_by_rounds(&self, entries: &[Entry], room: usize, out: &mut String) {
+    fn append_by_rounds(&self, entries: &[GameEntry], room: usize, out: &mut String) {
         let ranks = (1..).zip(self.scores).map(|(rank, one)| (one.id, rank));
         let ranks: HashMap<u32, usize> = ranks.collect();
         let rounds = rounds(entries.iter().map(|entry| entry.round[0]));
-        let mut played: HashMap<(u32, u16), Vec<(&Entry, bool)>> = HashMap::new();
+        let mut played: HashMap<(u32, u16), Vec<(&GameEntry, bool)>> = HashMap::new();
         for entry in entries {
             for (id, is_white) in [(entry.white, true), (entry.black, false)] {
                 let of_round = played.entry((id, entry.round[0])).or_default();

@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
-use super::super::tables::{Entry, Kind, Site, halves, points};
+use super::super::tables::{GameEntry, Kind, Site, halves, points};
 use super::{
     MOST_OF_CELL, append_heads, append_key, append_number, append_numbered_heads, append_rank,
     append_rest, append_sign, append_within, elo_words, is_round_robin, rounds,
@@ -20,12 +20,12 @@ struct Match<'e> {
     teams: [u32; 2],
     halves: [u32; 2],
     /// The games, and whether the first team had White.
-    boards: Vec<(&'e Entry, bool)>,
+    boards: Vec<(&'e GameEntry, bool)>,
 }
 
 /// What a team got.
 #[derive(Clone, Copy, Debug, Default)]
-struct Score {
+struct TeamScore {
     id: u32,
     of_matches: u32,
     halves: u32,
@@ -36,7 +36,7 @@ struct Score {
 pub(super) fn append(
     site: &Site<'_>,
     kind: EventKind,
-    entries: &[Entry],
+    entries: &[GameEntry],
     room: usize,
     out: &mut String,
 ) {
@@ -45,7 +45,7 @@ pub(super) fn append(
         return;
     }
     let mut list = String::new();
-    let table = Table {
+    let table = TeamTable {
         site,
         matches: &matches,
         scores: &scores(&matches),
@@ -62,7 +62,7 @@ pub(super) fn append(
 }
 
 /// Matches by round, in the order of their first games.
-fn matches(entries: &[Entry]) -> Vec<Match<'_>> {
+fn matches(entries: &[GameEntry]) -> Vec<Match<'_>> {
     let mut matches: Vec<Match<'_>> = Vec::new();
     let mut places = HashMap::new();
     for entry in entries {
@@ -99,8 +99,8 @@ fn matches(entries: &[Entry]) -> Vec<Match<'_>> {
 }
 
 /// Teams by points of matches, then of boards.
-fn scores(matches: &[Match<'_>]) -> Vec<Score> {
-    let mut teams: BTreeMap<u32, Score> = BTreeMap::new();
+fn scores(matches: &[Match<'_>]) -> Vec<TeamScore> {
+    let mut teams: BTreeMap<u32, TeamScore> = BTreeMap::new();
     for one in matches {
         let ([first, second], [a, b]) = (one.teams, one.halves);
         for (id, own, others) in [(first, a, b), (second, b, a)] {
@@ -135,7 +135,7 @@ fn append_start(columns: impl IntoIterator<Item = usize>, out: &mut String) {
     out.push_str("</tr></thead>\n<tbody>\n");
 }
 
-fn append_end_of_row(one: &Score, out: &mut String) {
+fn append_end_of_row(one: &TeamScore, out: &mut String) {
     append_number("r sum", one.of_matches, out);
     append_number("r", points(one.halves), out);
     append_number("r", one.matches, out);
@@ -144,16 +144,16 @@ fn append_end_of_row(one: &Score, out: &mut String) {
 
 /// A match as a team saw it: its place in the list, the opponent, and the half
 /// points of both.
-struct Side {
+struct TeamSide {
     place: usize,
     other: u32,
     own: u32,
     others: u32,
 }
 
-fn sides(place: usize, one: &Match<'_>) -> [(u32, Side); 2] {
+fn sides(place: usize, one: &Match<'_>) -> [(u32, TeamSide); 2] {
     let ([first, second], [a, b]) = (one.teams, one.halves);
-    let side = |other, own, others| Side {
+    let side = |other, own, others| TeamSide {
         place,
         other,
         own,
@@ -163,18 +163,18 @@ fn sides(place: usize, one: &Match<'_>) -> [(u32, Side); 2] {
 }
 
 /// The table of teams.
-struct Table<'t> {
+struct TeamTable<'t> {
     site: &'t Site<'t>,
     matches: &'t [Match<'t>],
-    scores: &'t [Score],
+    scores: &'t [TeamScore],
     /// So many matches have a place on the page.
     listed: usize,
 }
 
-impl Table<'_> {
+impl TeamTable<'_> {
     /// What each team got from each.
     fn append_cross(&self, out: &mut String) {
-        let mut cells: HashMap<(u32, u32), Vec<Side>> = HashMap::new();
+        let mut cells: HashMap<(u32, u32), Vec<TeamSide>> = HashMap::new();
         for (place, one) in self.matches.iter().enumerate() {
             for (id, side) in sides(place, one) {
                 cells.entry((id, side.other)).or_default().push(side);
@@ -203,7 +203,7 @@ impl Table<'_> {
         let ranks = (1..).zip(self.scores).map(|(rank, one)| (one.id, rank));
         let ranks: HashMap<u32, usize> = ranks.collect();
         let rounds = rounds(self.matches.iter().map(|one| one.round));
-        let mut played: HashMap<(u32, u16), Vec<Side>> = HashMap::new();
+        let mut played: HashMap<(u32, u16), Vec<TeamSide>> = HashMap::new();
         for (place, one) in self.matches.iter().enumerate() {
             for (id, side) in sides(place, one) {
                 played.entry((id, one.round)).or_default().push(side);
@@ -214,8 +214,8 @@ impl Table<'_> {
             append_rank(self.site, rank, Kind::Team, one.id, out);
             for round in &rounds {
                 let met = played.get(&(one.id, *round)).map(Vec::as_slice);
-                let rank = |side: &Side| ranks.get(&side.other).copied().unwrap_or(0);
-                let from = |side: &Side| format!("{}: ", rank(side));
+                let rank = |side: &TeamSide| ranks.get(&side.other).copied().unwrap_or(0);
+                let from = |side: &TeamSide| format!("{}: ", rank(side));
                 self.append_cell(met.unwrap_or_default(), from, out);
             }
             append_end_of_row(one, out);
@@ -229,7 +229,12 @@ impl Table<'_> {
     }
 
     /// Appends the board points of matches as links to these.
-    fn append_cell(&self, sides: &[Side], from: impl Fn(&Side) -> String, out: &mut String) {
+    fn append_cell(
+        &self,
+        sides: &[TeamSide],
+        from: impl Fn(&TeamSide) -> String,
+        out: &mut String,
+    ) {
         out.push_str("<td class=\"g\">");
         for side in sides.iter().take(MOST_OF_CELL) {
             let (place, own) = (side.place, points(side.own));

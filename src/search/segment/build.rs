@@ -10,16 +10,16 @@ use std::thread;
 
 use tempfile::NamedTempFile;
 
-use super::games::{Facts, kept_mark};
+use super::games::{GameBits, kept_mark};
 use super::masks::{Mask, MaskWriter};
-use super::part::{self, Before, PartEntry, Shape};
-use super::{Head, MAIN, Query, Segment, TABLES, damaged, masks_file, part_of, width_of};
+use super::part::{self, OldPart, PartEntry, Shape};
+use super::{MAIN, Query, Segment, SegmentHead, TABLES, damaged, masks_file, part_of, width_of};
 use crate::bytes::append_varint;
 use crate::search::filter::Filter;
 use crate::search::game_set::GameSet;
-use crate::search::reach::{MOST_IN_PIECE, Next, Reach, append_apart};
-use crate::search::scan::{Ended, Give, Maker, ScanEvent, scan};
-use crate::search::source::{Fault, Header, Reader, Source};
+use crate::search::reach::{MOST_IN_PIECE, PackedMove, Reach, append_apart};
+use crate::search::scan::{Collector, Ended, Give, ScanEvent, scan};
+use crate::search::source::{GamesReader, SearchedGames, SearchedHeader, SourceError};
 use crate::storage::{PageWriter, new_own, write_head};
 
 /// More parts are not made, by their bits.
@@ -45,7 +45,7 @@ pub enum Phase {
 #[derive(Debug)]
 pub struct NewSegment {
     file: NamedTempFile,
-    head: Head,
+    head: SegmentHead,
     seed: u64,
     pages: u64,
     masks: NewMasks,
@@ -61,9 +61,9 @@ struct NewMasks {
 
 /// Data read from some games.
 #[derive(Debug, Default)]
-struct Read {
+struct ReadGames {
     /// Each with its mark.
-    games: Vec<(u32, Facts, u64)>,
+    games: Vec<(u32, GameBits, u64)>,
     masks: Vec<(u32, Option<Mask>)>,
     /// Those that are as an older segment has them, and how many are not.
     same: Vec<u32>,
@@ -72,9 +72,9 @@ struct Read {
     reaches: [Vec<Reach>; 2],
 }
 
-impl Read {
-    fn add(&mut self, header: &Header, seed: u64, reader: &mut dyn Reader) {
-        let mut facts = Facts::of(header);
+impl ReadGames {
+    fn add(&mut self, header: &SearchedHeader, seed: u64, reader: &mut dyn GamesReader) {
+        let mut facts = GameBits::of(header);
         let mark = if let Ok(game) = reader.read_moves(header.number) {
             let [main, others] = &mut self.reaches;
             append_apart(header.number, game, seed, [main, others]);
@@ -91,20 +91,25 @@ impl Read {
 
 /// Reads games with what they reach, but for those that an older segment has.
 #[derive(Debug)]
-struct Reading<'s> {
+struct IndexReading<'s> {
     seed: u64,
     old: Option<&'s Segment>,
 }
 
-impl Maker for Reading<'_> {
-    type Piece = Read;
+impl Collector for IndexReading<'_> {
+    type Collected = ReadGames;
 
     fn reads_games(&self) -> bool {
         true
     }
 
-    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Read>) {
-        let mut read = Read::default();
+    fn make(
+        &self,
+        games: &[SearchedHeader],
+        reader: &mut dyn GamesReader,
+        give: Give<'_, ReadGames>,
+    ) {
+        let mut read = ReadGames::default();
         let mut old = self.old.map(|old| (old, old.cursor()));
         for header in games {
             let same = old.as_mut();
@@ -190,29 +195,29 @@ fn reach_of(bytes: &[u8; ASIDE]) -> Reach {
     Reach {
         position: u64::from_le_bytes(*position),
         game: u32::from_le_bytes(*game),
-        next: Next(u16::from_le_bytes(next)),
+        next: PackedMove(u16::from_le_bytes(next)),
     }
 }
 
 /// The games of the file, written as they are read.
-struct Games<'w, 'f> {
+struct GamesTable<'w, 'f> {
     pages: &'w mut PageWriter<'f>,
     /// By number, from 0 on.
-    facts: Vec<Facts>,
+    facts: Vec<GameBits>,
     unreadable: Vec<u32>,
 }
 
-impl Games<'_, '_> {
-    fn add(&mut self, number: u32, facts: Facts, mark: u64) -> io::Result<()> {
+impl GamesTable<'_, '_> {
+    fn add(&mut self, number: u32, facts: GameBits, mark: u64) -> io::Result<()> {
         self.unreadable
             .extend(facts.is_unreadable().then_some(number));
         while self.facts.len() < number as usize {
-            self.put(Facts::default(), 0)?;
+            self.put(GameBits::default(), 0)?;
         }
         self.put(facts, mark)
     }
 
-    fn put(&mut self, facts: Facts, mark: u64) -> io::Result<()> {
+    fn put(&mut self, facts: GameBits, mark: u64) -> io::Result<()> {
         if !self.facts.is_empty() {
             self.pages.write(&mark.to_le_bytes())?;
             self.pages.write(&facts.0.to_le_bytes())?;
@@ -228,21 +233,21 @@ impl NewSegment {
     ///
     /// # Errors
     ///
-    /// [`Fault`] if the headers cannot be read, or the file not written.
+    /// [`SourceError`] if the headers cannot be read, or the file not written.
     pub fn make(
-        source: &dyn Source,
+        source: &dyn SearchedGames,
         folder: &Path,
         goes_on: &mut dyn FnMut(Phase) -> bool,
-    ) -> Result<Option<NewSegment>, Fault> {
+    ) -> Result<Option<NewSegment>, SourceError> {
         NewSegment::make_in_parts_of(IN_PART, source, folder, goes_on)
     }
 
     pub(super) fn make_in_parts_of(
         reaches: u64,
-        source: &dyn Source,
+        source: &dyn SearchedGames,
         folder: &Path,
         goes_on: &mut dyn FnMut(Phase) -> bool,
-    ) -> Result<Option<NewSegment>, Fault> {
+    ) -> Result<Option<NewSegment>, SourceError> {
         NewSegment::write(&Plan::new(reaches, source)?, source, folder, goes_on)
     }
 
@@ -255,23 +260,23 @@ impl NewSegment {
     /// much is different.
     pub fn make_from(
         old: &Segment,
-        source: &dyn Source,
+        source: &dyn SearchedGames,
         folder: &Path,
         goes_on: &mut dyn FnMut(Phase) -> bool,
-    ) -> Result<Option<NewSegment>, Fault> {
+    ) -> Result<Option<NewSegment>, SourceError> {
         if old.is_worn(source.last()) {
-            return Err("it has become too large for its buckets".into());
+            return Err("its buckets have become too large".into());
         }
         NewSegment::write(&Plan::of(old), source, folder, goes_on)
     }
 
     fn write(
         plan: &Plan<'_>,
-        source: &dyn Source,
+        source: &dyn SearchedGames,
         folder: &Path,
         goes_on: &mut dyn FnMut(Phase) -> bool,
-    ) -> Result<Option<NewSegment>, Fault> {
-        let mut head = Head {
+    ) -> Result<Option<NewSegment>, SourceError> {
+        let mut head = SegmentHead {
             state: 0,
             digests: plan.digests,
             last: source.last(),
@@ -286,7 +291,7 @@ impl NewSegment {
         let mut aside = SpilledReaches::new(folder, plan.bits)?;
         let masks = PageWriter::new(masks_file.as_file(), !seed)?;
         let mut masks = MaskWriter::new(masks, plan.old.and_then(Segment::masks));
-        let mut writing = Writing {
+        let mut writing = SegmentWriting {
             pages: &mut pages,
             masks: &mut masks,
             aside: &mut aside,
@@ -295,7 +300,7 @@ impl NewSegment {
             return Ok(None);
         };
         let (masks_head, masks_pages) = masks.end(seed)?;
-        let parts = Parts {
+        let parts = PendingParts {
             plan,
             aside: &aside,
             source,
@@ -361,8 +366,8 @@ impl NewSegment {
 ///
 /// # Errors
 ///
-/// [`Fault`] if the headers cannot be read.
-pub fn positions_of_headers(source: &dyn Source) -> Result<u64, Fault> {
+/// [`SourceError`] if the headers cannot be read.
+pub fn positions_of_headers(source: &dyn SearchedGames) -> Result<u64, SourceError> {
     let mut count = 0;
     let numbers = 1..source.last().saturating_add(1);
     source.headers(numbers, false, &mut |header| {
@@ -383,7 +388,7 @@ struct Plan<'s> {
 
 impl<'s> Plan<'s> {
     /// Anew, with as many reaches in a part, about.
-    fn new(reaches: u64, source: &dyn Source) -> Result<Plan<'s>, Fault> {
+    fn new(reaches: u64, source: &dyn SearchedGames) -> Result<Plan<'s>, SourceError> {
         let bits = (positions_of_headers(source)? / reaches).checked_ilog2();
         Ok(Plan {
             digests: RandomState::new().hash_one(1),
@@ -407,7 +412,7 @@ impl<'s> Plan<'s> {
 }
 
 /// Where what is read of games is put.
-struct Writing<'w, 'f, 'o> {
+struct SegmentWriting<'w, 'f, 'o> {
     pages: &'w mut PageWriter<'f>,
     masks: &'w mut MaskWriter<'f, 'o>,
     aside: &'w mut SpilledReaches,
@@ -417,7 +422,7 @@ struct Writing<'w, 'f, 'o> {
 #[derive(Debug, Default)]
 struct AllRead {
     /// By number.
-    facts: Vec<Facts>,
+    facts: Vec<GameBits>,
     unreadable: Vec<u32>,
     /// Those that an older segment has as they are.
     same: GameSet,
@@ -426,28 +431,28 @@ struct AllRead {
 /// Puts all games into the file, and what those that are not in an older one
 /// reach aside. Returns `None` if it was stopped.
 fn read_games(
-    source: &dyn Source,
+    source: &dyn SearchedGames,
     plan: &Plan<'_>,
-    writing: &mut Writing<'_, '_, '_>,
+    writing: &mut SegmentWriting<'_, '_, '_>,
     goes_on: &mut dyn FnMut(Phase) -> bool,
-) -> Result<Option<AllRead>, Fault> {
+) -> Result<Option<AllRead>, SourceError> {
     let query = Query {
         in_deleted: true,
         ..Query::default()
     };
     let filter = Filter::new(&query, source)?;
     let last = source.last();
-    let Writing {
+    let SegmentWriting {
         pages,
         masks,
         aside,
     } = writing;
-    let mut games = Games {
+    let mut games = GamesTable {
         pages,
         facts: Vec::new(),
         unreadable: Vec::new(),
     };
-    let reading = Reading {
+    let reading = IndexReading {
         seed: plan.digests,
         old: plan.old,
     };
@@ -492,7 +497,7 @@ fn read_games(
         Err(Ended::Taker(error)) => return Err(error.into()),
     }
     if games.facts.len() <= last as usize {
-        games.add(last, Facts::default(), 0)?;
+        games.add(last, GameBits::default(), 0)?;
     }
     Ok(Some(AllRead {
         facts: games.facts,
@@ -502,15 +507,15 @@ fn read_games(
 }
 
 /// The parts that are about to be written.
-struct Parts<'a> {
+struct PendingParts<'a> {
     plan: &'a Plan<'a>,
     aside: &'a SpilledReaches,
-    source: &'a dyn Source,
+    source: &'a dyn SearchedGames,
     shape: Shape<'a>,
     same: &'a GameSet,
 }
 
-impl Parts<'_> {
+impl PendingParts<'_> {
     /// What a part is in the file.
     fn make(&self, number: usize) -> io::Result<(PartEntry, Vec<u8>)> {
         let mut bytes = Vec::new();
@@ -532,7 +537,7 @@ impl Parts<'_> {
                 .map(|reach| reach.next)
         };
         let line = old.parts.get(number);
-        let before = Before {
+        let before = OldPart {
             line: *line.ok_or_else(|| damaged("a part is missing"))?,
             cursor: old.cursor(),
             same: self.same,
@@ -545,7 +550,7 @@ impl Parts<'_> {
 
 /// Sorts and writes the parts, each core one at a time.
 fn write_parts(
-    parts: &Parts<'_>,
+    parts: &PendingParts<'_>,
     pages: &mut PageWriter<'_>,
     goes_on: &mut dyn FnMut(Phase) -> bool,
 ) -> io::Result<Option<Vec<PartEntry>>> {

@@ -1,7 +1,7 @@
 //! What a segment has of each game.
 
 use crate::game::{Date, GameResult};
-use crate::search::source::Header;
+use crate::search::source::SearchedHeader;
 
 /// Bytes of a game in the file.
 pub(super) const GAME_BYTES: u64 = 16;
@@ -26,31 +26,31 @@ pub(super) fn kept_mark(mark: u64) -> u64 {
 /// three for the result, unreadable; from bit 16 on, both ratings and the year,
 /// 16 bits each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::search) struct Facts(pub(super) u64);
+pub(in crate::search) struct GameBits(pub(super) u64);
 
-impl Facts {
+impl GameBits {
     const UNREADABLE: u64 = 1 << 5;
 
-    pub(super) fn of(header: &Header) -> Facts {
+    pub(super) fn of(header: &SearchedHeader) -> GameBits {
         let result = RESULTS.iter().position(|one| *one == header.result);
         let result = result.unwrap_or_default() as u64;
         let [white, black] = header.elo.map(u64::from);
         let flags = 1 | u64::from(header.is_deleted) << 1 | result << 2;
-        Facts(flags | white << 16 | black << 32 | u64::from(header.date.year) << 48)
+        GameBits(flags | white << 16 | black << 32 | u64::from(header.date.year) << 48)
     }
 
     /// The same of a game that cannot be read.
-    pub(super) fn unreadable(self) -> Facts {
-        Facts(self.0 | Facts::UNREADABLE)
+    pub(super) fn unreadable(self) -> GameBits {
+        GameBits(self.0 | GameBits::UNREADABLE)
     }
 
     pub(super) fn is_unreadable(self) -> bool {
-        self.0 & Facts::UNREADABLE != 0
+        self.0 & GameBits::UNREADABLE != 0
     }
 
     /// Whether they are those of this header.
-    pub(super) fn are_of(self, header: &Header) -> bool {
-        self.0 & !Facts::UNREADABLE == Facts::of(header).0
+    pub(super) fn are_of(self, header: &SearchedHeader) -> bool {
+        self.0 & !GameBits::UNREADABLE == GameBits::of(header).0
     }
 
     /// Whether there is such a game.
@@ -64,10 +64,10 @@ impl Facts {
     }
 
     /// As much of the header.
-    pub(in crate::search) fn header(self, number: u32) -> Header {
+    pub(in crate::search) fn header(self, number: u32) -> SearchedHeader {
         let [_, white, black, year] =
             [0, 16, 32, 48].map(|shift| u16::try_from(self.0 >> shift & 0xffff).unwrap_or(0));
-        Header {
+        SearchedHeader {
             number,
             is_deleted: self.0 & 2 != 0,
             result: RESULTS
@@ -79,7 +79,7 @@ impl Facts {
                 year,
                 ..Date::default()
             },
-            ..Header::default()
+            ..SearchedHeader::default()
         }
     }
 }
@@ -92,7 +92,7 @@ mod tests {
     fn facts_are_all_that_statistics_count() {
         for result in RESULTS {
             for is_deleted in [false, true] {
-                let header = Header {
+                let header = SearchedHeader {
                     number: 7,
                     is_deleted,
                     result,
@@ -101,13 +101,13 @@ mod tests {
                         year: 4095,
                         ..Date::default()
                     },
-                    ..Header::default()
+                    ..SearchedHeader::default()
                 };
-                let facts = Facts::of(&header);
+                let facts = GameBits::of(&header);
                 assert_eq!(format!("{:?}", facts.header(7)), format!("{header:?}"));
                 assert!(facts.is_there() && facts.counts() != is_deleted);
             }
         }
-        assert!(!Facts::default().is_there());
+        assert!(!GameBits::default().is_there());
     }
 }

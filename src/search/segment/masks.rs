@@ -8,7 +8,7 @@
 //! had each of the pieces on its square at some time.
 //!
 //! A file belongs to the one segment whose number it has; it is checked and believed
-//! as that. Integers are little-endian; the file is one of [pages](crate::storage::Pages):
+//! as that. Integers are little-endian; the file is one of [pages](crate::storage::PagedFile):
 //!
 //! | part | content |
 //! |---|---|
@@ -36,7 +36,7 @@ use super::damaged;
 use crate::game::{Game, Placement, role_index};
 use crate::search::game_set::GameSet;
 use crate::search::term::{Material, Squares, Wanted};
-use crate::storage::{Cursor, PageWriter, Pages};
+use crate::storage::{Cursor, PageWriter, PagedFile};
 
 const MAGIC: &[u8] = b"cbfs masks 1\n";
 
@@ -171,15 +171,15 @@ fn had(material: &Material, least: usize, mut steps: impl Iterator<Item = u8>) -
 
 /// The games of a block in the making.
 #[derive(Debug)]
-struct Block {
+struct MaskBlock {
     rows: Vec<[u64; WORDS]>,
     /// For each game, its number of steps and they, two in a byte.
     material: Vec<Vec<u8>>,
 }
 
-impl Block {
-    fn new() -> Block {
-        Block {
+impl MaskBlock {
+    fn new() -> MaskBlock {
+        MaskBlock {
             rows: vec![[0; WORDS]; ROWS],
             material: vec![Vec::new(); GAMES],
         }
@@ -265,7 +265,7 @@ pub(super) struct MaskWriter<'f, 'o> {
     pages: PageWriter<'f>,
     /// Where masks of games come from that are as they were.
     old: Option<&'o Masks>,
-    block: Block,
+    block: MaskBlock,
     /// Its games that come from there.
     same: [u64; WORDS],
     number: u32,
@@ -277,7 +277,7 @@ impl<'f, 'o> MaskWriter<'f, 'o> {
         MaskWriter {
             pages,
             old,
-            block: Block::new(),
+            block: MaskBlock::new(),
             same: [0; WORDS],
             number: 0,
             places: Vec::new(),
@@ -307,7 +307,7 @@ impl<'f, 'o> MaskWriter<'f, 'o> {
         self.block.append_to(&mut bytes);
         self.places.push(self.pages.position());
         self.pages.write(&bytes)?;
-        (self.block, self.same) = (Block::new(), [0; WORDS]);
+        (self.block, self.same) = (MaskBlock::new(), [0; WORDS]);
         self.number += 1;
         Ok(())
     }
@@ -330,7 +330,7 @@ impl<'f, 'o> MaskWriter<'f, 'o> {
 /// A file of masks.
 #[derive(Debug)]
 pub(in crate::search) struct Masks {
-    pages: Pages,
+    pages: PagedFile,
     places: Vec<u64>,
 }
 
@@ -343,7 +343,7 @@ pub(in crate::search) struct MaskAnswer {
 
 impl Masks {
     /// Those of the segment with this number, whose last game is `last`.
-    pub(super) fn read(pages: Pages, segment: u64, last: u32) -> io::Result<Masks> {
+    pub(super) fn read(pages: PagedFile, segment: u64, last: u32) -> io::Result<Masks> {
         let rest = pages.head().strip_prefix(MAGIC);
         let parts = rest.and_then(|rest| {
             let (own, rest) = rest.split_first_chunk()?;
@@ -441,7 +441,7 @@ impl Masks {
     }
 
     /// Puts some games of a block into another.
-    fn take_over(&self, number: u32, same: &[u64; WORDS], block: &mut Block) -> io::Result<()> {
+    fn take_over(&self, number: u32, same: &[u64; WORDS], block: &mut MaskBlock) -> io::Result<()> {
         let Some(place) = self.places.get(number as usize) else {
             return Ok(());
         };

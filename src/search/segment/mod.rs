@@ -8,12 +8,12 @@
 //!
 //! # Exactness
 //!
-//! For each game it has the [mark](super::Reader::mark) of the bytes that the game
-//! was read from, and what of the header counts ([`Facts`]). A game is believed
+//! For each game it has the [mark](super::GamesReader::mark) of the bytes that the game
+//! was read from, and what of the header counts ([`GameBits`]). A game is believed
 //! only if both are the same now ([`Segment::changed`]): which game was changed by
 //! whom, and when, does not matter, and neither does what happened while the
 //! segment was written. Games that are others, new or gone are the *changed* ones.
-//! They are left out of all answers, and an [`Index`](super::Index) has what they
+//! They are left out of all answers, and an [`Index`](super::PositionTable) has what they
 //! reach now beside the segment, in memory.
 //!
 //! To compare all games, the bytes of all moves are read and hashed, but not
@@ -24,7 +24,7 @@
 //!
 //! # Format
 //!
-//! The file is one of [pages](crate::storage::Pages); integers are little-endian.
+//! The file is one of [pages](crate::storage::PagedFile); integers are little-endian.
 //!
 //! | part | content |
 //! |---|---|
@@ -57,11 +57,10 @@
 //! What they reach is put aside by parts, in pieces, in an unnamed file; then each
 //! part is read, sorted and written. Where there is a file already, only the games
 //! that are not as there are read, and each part is written as it was, without what
-//! these reached and with what they reach ([`part::Before`]); a rare position keeps its
+//! these reached and with what they reach ([`part::OldPart`]); a rare position keeps its
 //! bucket, as its digest is not known. Memory is needed for a part of each core and
-//! eight bytes for each game. Who is killed meanwhile
-//! leaves an unfinished file behind, of a name that nobody reads; who makes the next one
-//! clears it.
+//! eight bytes for each game. If the process is killed meanwhile, an unfinished file
+//! with another name remains; nobody reads it, and the next making removes it.
 
 mod build;
 mod games;
@@ -74,17 +73,17 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(super) use self::games::Facts;
 use self::games::GAME_BYTES;
+pub(super) use self::games::GameBits;
 pub(super) use self::masks::{MaskAnswer, Masks};
 use self::part::PartEntry;
-pub(super) use self::part::{Found, List, Totals};
+pub(super) use self::part::{List, SegmentLookup, Totals};
 use super::filter::Filter;
 use super::game_set::GameSet;
 use super::parse::Query;
-use super::scan::{Ended, Give, Maker, ScanEvent, scan};
-use super::source::{Fault, Header, Reader, Source};
-use crate::storage::{Cursor, Pages, open_own};
+use super::scan::{Collector, Ended, Give, ScanEvent, scan};
+use super::source::{GamesReader, SearchedGames, SearchedHeader, SourceError};
+use crate::storage::{Cursor, PagedFile, open_own};
 
 const MAGIC: &[u8] = b"cbfs positions 3\n";
 
@@ -113,7 +112,7 @@ fn damaged(why: &str) -> io::Error {
 /// A file of what games reach.
 #[derive(Debug)]
 pub struct Segment {
-    pages: Pages,
+    pages: PagedFile,
     state: u64,
     digests: u64,
     last: u32,
@@ -132,7 +131,7 @@ pub fn masks_file(path: &Path) -> PathBuf {
 
 /// The head of the file.
 #[derive(Debug)]
-struct Head {
+struct SegmentHead {
     state: u64,
     /// The seed of the digests.
     digests: u64,
@@ -142,7 +141,7 @@ struct Head {
     table: u64,
 }
 
-impl Head {
+impl SegmentHead {
     fn encode(&self) -> Vec<u8> {
         let version = env!("CARGO_PKG_VERSION");
         let byte = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
@@ -158,14 +157,14 @@ impl Head {
     }
 
     /// Other versions of cbfs may read other moves from the same bytes.
-    fn decode(bytes: &[u8]) -> Option<Head> {
+    fn decode(bytes: &[u8]) -> Option<SegmentHead> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (state, rest) = rest.split_first_chunk()?;
         let (digests, rest) = rest.split_first_chunk()?;
         let (last, rest) = rest.split_first_chunk()?;
         let ([bits, width], rest) = rest.split_first_chunk()?;
         let (table, _) = rest.split_first_chunk()?;
-        let head = Head {
+        let head = SegmentHead {
             state: u64::from_le_bytes(*state),
             digests: u64::from_le_bytes(*digests),
             last: u32::from_le_bytes(*last),
@@ -187,7 +186,7 @@ impl Segment {
     /// this version of cbfs has written, or is damaged; errors of the system.
     pub fn open(path: &Path) -> io::Result<Segment> {
         let mut segment = Segment::read(open_own(path)?)?;
-        let masks = open_own(&masks_file(path)).and_then(Pages::open);
+        let masks = open_own(&masks_file(path)).and_then(PagedFile::open);
         match masks.and_then(|pages| Masks::read(pages, segment.id(), segment.last)) {
             Ok(masks) => segment.masks = Some(masks),
             Err(error) => log::info!("{}: {error}", masks_file(path).display()),
@@ -196,8 +195,8 @@ impl Segment {
     }
 
     fn read(file: File) -> io::Result<Segment> {
-        let pages = Pages::open(file)?;
-        let head = Head::decode(pages.head());
+        let pages = PagedFile::open(file)?;
+        let head = SegmentHead::decode(pages.head());
         let head = head.ok_or_else(|| damaged("it is of another version of cbfs"))?;
         let mut cursor = pages.cursor(head.table);
         let lines = (0..TABLES << head.bits).map(|_| PartEntry::read(&mut cursor));
@@ -266,28 +265,28 @@ impl Segment {
     }
 
     /// The mark and the facts of a game.
-    fn game(&self, number: u32, cursor: &mut Cursor<'_>) -> io::Result<(u64, Facts)> {
+    fn game(&self, number: u32, cursor: &mut Cursor<'_>) -> io::Result<(u64, GameBits)> {
         if number == 0 || number > self.last {
-            return Ok((0, Facts::default()));
+            return Ok((0, GameBits::default()));
         }
         cursor.seek(u64::from(number - 1) * GAME_BYTES);
-        Ok((cursor.integer::<8>()?, Facts(cursor.integer::<8>()?)))
+        Ok((cursor.integer::<8>()?, GameBits(cursor.integer::<8>()?)))
     }
 
     /// What it has of a game, if the game is as it was.
     fn same(
         &self,
-        header: &Header,
-        reader: &mut dyn Reader,
+        header: &SearchedHeader,
+        reader: &mut dyn GamesReader,
         cursor: &mut Cursor<'_>,
-    ) -> Option<(u64, Facts)> {
+    ) -> Option<(u64, GameBits)> {
         let (mark, facts) = self.game(header.number, cursor).ok()?;
         let now = reader.mark_of(header.number).unwrap_or(0);
         (mark == games::kept_mark(now) && facts.are_of(header)).then_some((mark, facts))
     }
 
     /// What of the header of a game counts.
-    pub(super) fn facts(&self, number: u32, cursor: &mut Cursor<'_>) -> io::Result<Facts> {
+    pub(super) fn facts(&self, number: u32, cursor: &mut Cursor<'_>) -> io::Result<GameBits> {
         Ok(self.game(number, cursor)?.1)
     }
 
@@ -302,7 +301,7 @@ impl Segment {
         digest: u64,
         table: usize,
         cursor: &mut Cursor<'_>,
-    ) -> io::Result<Found> {
+    ) -> io::Result<SegmentLookup> {
         let line = self.parts.get(part_of(digest, table, self.bits));
         let line = line.ok_or_else(|| damaged("a part is missing"))?;
         line.find(digest, self.bits, self.width, cursor)
@@ -314,13 +313,13 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// [`Fault`] if the segment or the headers cannot be read.
+    /// [`SourceError`] if the segment or the headers cannot be read.
     pub fn changed(
         &self,
-        source: &dyn Source,
+        source: &dyn SearchedGames,
         most: usize,
         goes_on: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Option<GameSet>, Fault> {
+    ) -> Result<Option<GameSet>, SourceError> {
         let query = Query {
             in_deleted: true,
             ..Query::default()
@@ -359,18 +358,25 @@ impl Segment {
 #[derive(Debug)]
 struct Compare<'s>(&'s Segment);
 
-impl Maker for Compare<'_> {
+impl Collector for Compare<'_> {
     /// Those that are, and those that are not.
-    type Piece = [Vec<u32>; 2];
+    type Collected = [Vec<u32>; 2];
 
     fn reads_games(&self) -> bool {
         true
     }
 
-    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, [Vec<u32>; 2]>) {
+    fn make(
+        &self,
+        games: &[SearchedHeader],
+        reader: &mut dyn GamesReader,
+        give: Give<'_, [Vec<u32>; 2]>,
+    ) {
         let mut cursor = self.0.cursor();
-        let mut is_same = |header: &Header| self.0.same(header, reader, &mut cursor).is_some();
-        let (same, others): (Vec<Header>, Vec<Header>) = games.iter().partition(|one| is_same(one));
+        let mut is_same =
+            |header: &SearchedHeader| self.0.same(header, reader, &mut cursor).is_some();
+        let (same, others): (Vec<SearchedHeader>, Vec<SearchedHeader>) =
+            games.iter().partition(|one| is_same(one));
         give(ScanEvent::Piece([same, others].map(|some| {
             some.into_iter().map(|header| header.number).collect()
         })));

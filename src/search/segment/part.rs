@@ -14,7 +14,7 @@
 //! | piece | content |
 //! |---|---|
 //! | counts | varints: how many games, how many moves |
-//! | moves | u16 each, see [`Next`] |
+//! | moves | u16 each, see [`PackedMove`] |
 //! | totals | if there are [`MANY`] games: of all of them, and of those of each move, deleted ones left out |
 //! | marks | for each [`STRIDE`] games but the last: the last of them u32, where the next one is u32 |
 //! | games | varints: the difference to the last game, times how many moves there are, plus which one it is |
@@ -22,12 +22,12 @@
 use std::collections::HashMap;
 use std::io;
 
-use super::{Facts, damaged};
+use super::{GameBits, damaged};
 use crate::bytes::append_varint;
 use crate::search::game_set::GameSet;
 use crate::search::moves::Statistics;
-use crate::search::reach::{Next, Reach};
-use crate::search::source::Header;
+use crate::search::reach::{PackedMove, Reach};
+use crate::search::source::SearchedHeader;
 use crate::storage::Cursor;
 
 /// A position that as many games reach has a list.
@@ -57,7 +57,7 @@ pub(super) struct PartEntry {
 
 /// Result of a lookup of a position in a segment.
 #[derive(Debug)]
-pub(in crate::search) enum Found {
+pub(in crate::search) enum SegmentLookup {
     /// Only these games may reach it.
     Candidates(Vec<u32>),
     /// These reach it.
@@ -68,7 +68,7 @@ pub(in crate::search) enum Found {
 #[derive(Debug)]
 pub(in crate::search) struct List {
     pub(in crate::search) count: u32,
-    pub(in crate::search) moves: Vec<Next>,
+    pub(in crate::search) moves: Vec<PackedMove>,
     /// Of all games, and of those of each move.
     pub(in crate::search) totals: Option<Vec<Totals>>,
     marks: u64,
@@ -83,7 +83,7 @@ pub(in crate::search) struct Totals {
 }
 
 impl Totals {
-    fn add_game(&mut self, header: &Header) {
+    fn add_game(&mut self, header: &SearchedHeader) {
         if header.date.year > self.statistics.last {
             self.of_last = 0;
         }
@@ -94,7 +94,7 @@ impl Totals {
     /// Takes a game away that was added; whether it is still known which year was
     /// the last.
     #[must_use]
-    pub(in crate::search) fn take_game(&mut self, header: &Header) -> bool {
+    pub(in crate::search) fn take_game(&mut self, header: &SearchedHeader) -> bool {
         self.statistics.take_game(header);
         self.of_last -= u32::from(header.date.year == self.statistics.last).min(self.of_last);
         if self.statistics.games == 0 {
@@ -189,7 +189,7 @@ pub(super) struct Shape<'f> {
     /// Bytes of the number of a game.
     pub(super) width: usize,
     /// What of each game counts, by its number.
-    pub(super) facts: &'f [Facts],
+    pub(super) facts: &'f [GameBits],
 }
 
 /// Contents of a part before it is written.
@@ -207,7 +207,7 @@ fn too_large() -> io::Error {
 
 impl Making {
     /// Adds a popular position and the games that reach it, ascending.
-    fn add_list(&mut self, position: u64, group: &[Reach], facts: &[Facts]) -> io::Result<()> {
+    fn add_list(&mut self, position: u64, group: &[Reach], facts: &[GameBits]) -> io::Result<()> {
         let place = u32::try_from(self.lists.len()).map_err(|_| too_large())?;
         self.popular.push((position, place));
         append_list(group, facts, &mut self.lists);
@@ -277,16 +277,16 @@ fn groups(reaches: &[Reach]) -> impl Iterator<Item = &[Reach]> {
 }
 
 /// A part as it was, and what became of its games.
-pub(super) struct Before<'a, 'p> {
+pub(super) struct OldPart<'a, 'p> {
     pub(super) line: PartEntry,
     pub(super) cursor: Cursor<'p>,
     /// The games that are as they were.
     pub(super) same: &'a GameSet,
     /// What a game played in the position of a digest, if it reaches it.
-    pub(super) next_at: &'a mut dyn FnMut(u64, u32) -> Option<Next>,
+    pub(super) next_at: &'a mut dyn FnMut(u64, u32) -> Option<PackedMove>,
 }
 
-impl Before<'_, '_> {
+impl OldPart<'_, '_> {
     /// Appends the part as it is with these, which are sorted, of games that are
     /// not as they were.
     pub(super) fn append(
@@ -381,7 +381,7 @@ impl Before<'_, '_> {
         for (bucket, end) in ends.enumerate() {
             let end = u32::from_le_bytes(*end);
             if end < at || end > count {
-                return Err(damaged("a bucket is none"));
+                return Err(damaged("the bounds of a bucket are wrong"));
             }
             let games = games.by_ref().take((end - at) as usize);
             rare.extend(
@@ -425,9 +425,9 @@ impl Before<'_, '_> {
     }
 }
 
-fn append_list(group: &[Reach], facts: &[Facts], bytes: &mut Vec<u8>) {
-    let mut moves: Vec<Next> = Vec::new();
-    let mut numbers: HashMap<Next, usize> = HashMap::new();
+fn append_list(group: &[Reach], facts: &[GameBits], bytes: &mut Vec<u8>) {
+    let mut moves: Vec<PackedMove> = Vec::new();
+    let mut numbers: HashMap<PackedMove, usize> = HashMap::new();
     for reach in group {
         numbers.entry(reach.next).or_insert_with(|| {
             moves.push(reach.next);
@@ -522,7 +522,7 @@ impl PartEntry {
         skipped: u32,
         width: usize,
         cursor: &mut Cursor<'_>,
-    ) -> io::Result<Found> {
+    ) -> io::Result<SegmentLookup> {
         let [rare, popular] = self.counts.map(u64::from);
         let [rare_bits, popular_bits] = self.bits;
         let [popular_starts, positions, lists] = self.places(width);
@@ -532,7 +532,7 @@ impl PartEntry {
             cursor.seek(positions.saturating_add(at * POPULAR_BYTES as u64));
             if cursor.integer::<8>()? == digest {
                 let place = cursor.integer::<4>()?;
-                return Ok(Found::List(List::read(
+                return Ok(SegmentLookup::List(List::read(
                     lists.saturating_add(place),
                     cursor,
                 )?));
@@ -546,7 +546,9 @@ impl PartEntry {
             cursor.read(number.get_mut(..width).unwrap_or_default())?;
             Ok(u32::from_le_bytes(number))
         });
-        Ok(Found::Candidates(candidates.collect::<io::Result<_>>()?))
+        Ok(SegmentLookup::Candidates(
+            candidates.collect::<io::Result<_>>()?,
+        ))
     }
 }
 
@@ -560,7 +562,7 @@ fn range(
     cursor.seek(starts.saturating_add(number as u64 * 4));
     let (start, end) = (cursor.integer::<4>()?, cursor.integer::<4>()?);
     if start > end || end > count {
-        return Err(damaged("a bucket is none"));
+        return Err(damaged("the bounds of a bucket are wrong"));
     }
     Ok(start..end)
 }
@@ -573,8 +575,12 @@ impl List {
         if moves == 0 || moves > MOST_MOVES {
             return Err(damaged("a list has no moves"));
         }
-        let next = |_| Ok(Next(u16::try_from(cursor.integer::<2>()?).unwrap_or(0)));
-        let moves: Vec<Next> = (0..moves).map(next).collect::<io::Result<_>>()?;
+        let next = |_| {
+            Ok(PackedMove(
+                u16::try_from(cursor.integer::<2>()?).unwrap_or(0),
+            ))
+        };
+        let moves: Vec<PackedMove> = (0..moves).map(next).collect::<io::Result<_>>()?;
         let totals = (0..=moves.len()).map(|_| Totals::read(cursor));
         let totals = if count as usize >= MANY {
             Some(totals.collect::<io::Result<_>>()?)
@@ -656,17 +662,17 @@ mod tests {
 
     #[test]
     fn totals_subtract_exactly_what_was_added() {
-        let game = |number: u16, year| Header {
+        let game = |number: u16, year| SearchedHeader {
             number: number.into(),
             elo: [2000 + number, 0],
             date: Date {
                 year,
                 ..Date::default()
             },
-            ..Header::default()
+            ..SearchedHeader::default()
         };
         let (old, new, newest) = (game(1, 1990), game(2, 2000), game(3, 2010));
-        let of = |games: &[&Header]| {
+        let of = |games: &[&SearchedHeader]| {
             let mut totals = Totals::default();
             for game in games {
                 totals.add_game(game);

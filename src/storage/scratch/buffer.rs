@@ -11,11 +11,11 @@ use super::pool::{BLOCK, Pool, gone};
 pub struct Buffer {
     pool: Arc<Pool>,
     length: u64,
-    place: Place,
+    place: BufferedBytes,
 }
 
 #[derive(Debug)]
-enum Place {
+enum BufferedBytes {
     /// As many bytes are taken of the pool's memory.
     Memory(Vec<u8>),
     /// Of a block that is not there all bytes are zero; so are those of the
@@ -26,8 +26,8 @@ enum Place {
 impl Drop for Buffer {
     fn drop(&mut self) {
         match &self.place {
-            Place::Memory(bytes) => self.pool.give_memory(bytes.len() as u64),
-            Place::Blocks(blocks) => {
+            BufferedBytes::Memory(bytes) => self.pool.give_memory(bytes.len() as u64),
+            BufferedBytes::Blocks(blocks) => {
                 for block in blocks.iter().flatten() {
                     self.pool.give_block(*block);
                 }
@@ -42,7 +42,7 @@ impl Buffer {
         Buffer {
             pool,
             length: 0,
-            place: Place::Memory(Vec::new()),
+            place: BufferedBytes::Memory(Vec::new()),
         }
     }
 
@@ -74,12 +74,12 @@ impl Buffer {
         let length = index(end - start)?;
         let bytes = bytes.get_mut(..length).unwrap_or_default();
         match &self.place {
-            Place::Memory(memory) => {
+            BufferedBytes::Memory(memory) => {
                 let range = index(start)?..index(end)?;
                 let memory = memory.get(range).ok_or_else(gone)?;
                 bytes.copy_from_slice(memory);
             }
-            Place::Blocks(blocks) => {
+            BufferedBytes::Blocks(blocks) => {
                 for part in parts(start, end) {
                     let place = blocks.get(part.block).copied().flatten();
                     let from = index(part.at - start)?;
@@ -120,7 +120,7 @@ impl Buffer {
 
     /// Writes where there is something already.
     fn put(&mut self, start: u64, end: u64, bytes: &[u8]) -> io::Result<()> {
-        if let Place::Memory(memory) = &mut self.place {
+        if let BufferedBytes::Memory(memory) = &mut self.place {
             let range = index(start)?..index(end)?;
             if let Some(into) = memory.get_mut(range) {
                 into.copy_from_slice(bytes);
@@ -137,7 +137,7 @@ impl Buffer {
 
     /// Writes into a block, which is made if it is not there.
     fn write_into(&mut self, number: usize, start: usize, bytes: &[u8]) -> io::Result<()> {
-        let Place::Blocks(blocks) = &mut self.place else {
+        let BufferedBytes::Blocks(blocks) = &mut self.place else {
             return Ok(());
         };
         let Some(place) = blocks.get_mut(number) else {
@@ -165,11 +165,11 @@ impl Buffer {
             return self.grow(length);
         }
         match &mut self.place {
-            Place::Memory(bytes) => {
+            BufferedBytes::Memory(bytes) => {
                 bytes.truncate(index(length)?);
                 self.pool.give_memory(self.length - length);
             }
-            Place::Blocks(blocks) => {
+            BufferedBytes::Blocks(blocks) => {
                 let kept = index(length.div_ceil(BLOCK as u64))?;
                 for block in blocks.drain(kept.min(blocks.len())..).flatten() {
                     self.pool.give_block(block);
@@ -191,7 +191,7 @@ impl Buffer {
         if length > self.pool.most() {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        if let Place::Memory(bytes) = &mut self.place {
+        if let BufferedBytes::Memory(bytes) = &mut self.place {
             let is_small = length <= BLOCK as u64;
             if is_small && self.pool.take_memory(length - self.length) {
                 bytes.resize(index(length)?, 0);
@@ -200,7 +200,7 @@ impl Buffer {
             }
             self.move_to_blocks()?;
         }
-        if let Place::Blocks(blocks) = &mut self.place {
+        if let BufferedBytes::Blocks(blocks) = &mut self.place {
             blocks.resize(index(length.div_ceil(BLOCK as u64))?, None);
         }
         self.length = length;
@@ -208,11 +208,11 @@ impl Buffer {
     }
 
     fn move_to_blocks(&mut self) -> io::Result<()> {
-        let Place::Memory(bytes) = &mut self.place else {
+        let BufferedBytes::Memory(bytes) = &mut self.place else {
             return Ok(());
         };
         if bytes.is_empty() {
-            self.place = Place::Blocks(Vec::new());
+            self.place = BufferedBytes::Blocks(Vec::new());
             return Ok(());
         }
         let mut whole = bytes.clone();
@@ -223,13 +223,13 @@ impl Buffer {
             return Err(error);
         }
         self.pool.give_memory(bytes.len() as u64);
-        self.place = Place::Blocks(vec![Some(block)]);
+        self.place = BufferedBytes::Blocks(vec![Some(block)]);
         Ok(())
     }
 }
 
 /// A part of one block.
-struct Part {
+struct BlockPart {
     block: usize,
     /// Where in the block.
     start: usize,
@@ -239,13 +239,13 @@ struct Part {
 }
 
 /// The parts of blocks from `start` to `end`.
-fn parts(start: u64, end: u64) -> impl Iterator<Item = Part> {
+fn parts(start: u64, end: u64) -> impl Iterator<Item = BlockPart> {
     let mut at = start;
     std::iter::from_fn(move || {
         let rest = end.checked_sub(at).filter(|rest| *rest > 0)?;
         let inside = at % BLOCK as u64;
         let length = rest.min(BLOCK as u64 - inside);
-        let part = Part {
+        let part = BlockPart {
             block: usize::try_from(at / BLOCK as u64).ok()?,
             start: usize::try_from(inside).ok()?,
             length: usize::try_from(length).ok()?,

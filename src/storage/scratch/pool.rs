@@ -24,11 +24,11 @@ pub struct Pool {
     most: u64,
     /// Where the file is made; else where the system has temporary files.
     directory: Option<PathBuf>,
-    taken: Mutex<Taken>,
+    taken: Mutex<TakenBlocks>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct TakenBlocks {
     /// Made when the first block is taken.
     file: Option<Arc<File>>,
     free: Vec<u32>,
@@ -37,7 +37,7 @@ struct Taken {
     memory: u64,
 }
 
-impl Taken {
+impl TakenBlocks {
     fn bytes(&self) -> u64 {
         let blocks = u64::from(self.blocks) - self.free.len() as u64;
         blocks * BLOCK as u64 + self.memory

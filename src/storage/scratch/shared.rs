@@ -116,11 +116,14 @@ impl SharedBuffer {
     }
 
     /// Returns a reader of the whole text. Others may read meanwhile. It fails
-    /// if the text changes or `is_over` is set.
-    pub(crate) fn reader(&self, is_over: &AtomicBool) -> BufReader<Pieces<impl ReadAt>> {
+    /// if the text changes or `is_interrupted` is set.
+    pub(crate) fn reader(
+        &self,
+        is_interrupted: &AtomicBool,
+    ) -> BufReader<BufferReader<impl ReadAt>> {
         let version = self.version();
         let read = move |offset, bytes: &mut [u8]| {
-            if is_over.load(Relaxed) {
+            if is_interrupted.load(Relaxed) {
                 return Err(io::Error::other("the mount ends"));
             }
             let read = self.lock().read_at(offset, bytes);
@@ -130,7 +133,7 @@ impl SharedBuffer {
             read.map_err(of_medium)
         };
         let (length, offset) = (self.length(), 0);
-        let pieces = Pieces {
+        let pieces = BufferReader {
             read,
             length,
             offset,
@@ -139,9 +142,9 @@ impl SharedBuffer {
     }
 
     /// Returns a digest of the text.
-    pub(crate) fn digest(&self, is_over: &AtomicBool) -> io::Result<u64> {
+    pub(crate) fn digest(&self, is_interrupted: &AtomicBool) -> io::Result<u64> {
         let mut hasher = Xxh3::new();
-        let mut reader = self.reader(is_over);
+        let mut reader = self.reader(is_interrupted);
         loop {
             let piece = reader.fill_buf()?;
             if piece.is_empty() {
@@ -192,8 +195,8 @@ fn of_medium(error: io::Error) -> io::Error {
 }
 
 /// Reads bytes that nobody else can change meanwhile, from beginning to end.
-pub(crate) fn reader_of(buffer: &Buffer) -> BufReader<Pieces<impl ReadAt>> {
-    let pieces = Pieces {
+pub(crate) fn reader_of(buffer: &Buffer) -> BufReader<BufferReader<impl ReadAt>> {
+    let pieces = BufferReader {
         read: |offset, bytes: &mut [u8]| buffer.read_at(offset, bytes).map_err(of_medium),
         length: buffer.length(),
         offset: 0,
@@ -208,13 +211,13 @@ impl<F: Fn(u64, &mut [u8]) -> io::Result<usize>> ReadAt for F {}
 
 /// Reads from beginning to end, or from elsewhere.
 #[derive(Debug)]
-pub(crate) struct Pieces<F> {
+pub(crate) struct BufferReader<F> {
     read: F,
     length: u64,
     offset: u64,
 }
 
-impl<F: ReadAt> Read for Pieces<F> {
+impl<F: ReadAt> Read for BufferReader<F> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let read = (self.read)(self.offset, bytes)?;
         self.offset += read as u64;
@@ -222,7 +225,7 @@ impl<F: ReadAt> Read for Pieces<F> {
     }
 }
 
-impl<F: ReadAt> Seek for Pieces<F> {
+impl<F: ReadAt> Seek for BufferReader<F> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let to = match to {
             SeekFrom::Start(offset) => Some(offset),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::BookVolume;
-use crate::book::check::{Checked, check};
+use crate::book::check::{BookCounts, check};
 use crate::book::kept::Examined;
 use crate::book::walk::Limits;
 use crate::escape::{self, push_line};
@@ -30,7 +30,7 @@ pub(super) fn readme(volume: &BookVolume) -> String {
 }
 
 /// `book.json`, with what an examination counted.
-pub(super) fn json(volume: &BookVolume, checked: Option<Checked>) -> String {
+pub(super) fn json(volume: &BookVolume, checked: Option<BookCounts>) -> String {
     let all = volume
         .book
         .facts()
@@ -45,7 +45,7 @@ pub(super) struct Examination {
     pub(super) warnings: Text,
     /// What was counted; `None` of a book too large to be looked through by the
     /// way.
-    pub(super) checked: Option<Checked>,
+    pub(super) checked: Option<BookCounts>,
 }
 
 /// Looks for sources of games that are not found, and all that `cbfs check`

@@ -2,20 +2,20 @@
 
 use std::sync::OnceLock;
 
-use crate::base::referenced::Games;
+use crate::base::referenced::BookGames;
 use crate::book::GameReference;
 use crate::fs::Error;
 
 /// The games that a book names, as files.
 #[derive(Debug)]
 pub(super) struct GameFiles {
-    games: Games,
+    games: BookGames,
     /// For each source how many games are in those before it, and in it.
     sources: OnceLock<Vec<(u32, u32)>>,
 }
 
 impl GameFiles {
-    pub(super) fn new(games: Games) -> GameFiles {
+    pub(super) fn new(games: BookGames) -> GameFiles {
         GameFiles {
             games,
             sources: OnceLock::new(),

@@ -41,14 +41,16 @@ use self::game_files::GameFiles;
 use self::numbers::{BookNode, Fixed};
 use self::spool::Spools;
 use self::texts::TOGETHER;
-use super::positions::{self, File, Item, Key, LinkLocation, Nodes, Played, Scope};
-use crate::base::referenced::{self, Games};
-use crate::book::kept::Kept;
+use super::positions::{
+    self, InoTable, Item, LinkLocation, NodeKey, PositionFile, PositionVolume, Scope,
+};
+use crate::base::referenced::{self, BookGames};
+use crate::book::kept::BookCache;
 use crate::book::walk::shortest_line;
-use crate::book::{self, Book, Line, Unreachable, board_fields};
+use crate::book::{self, Book, BookLine, Unreachable, board_fields};
 use crate::fs::content::once::Once;
 use crate::fs::volume::{
-    Completeness, Facts, Fault, Ino, Listing, Node, NodeKind, Size, Statistics, Volume,
+    Completeness, Facts, Fault, Ino, Listing, Node, NodeKind, Size, Volume, VolumeSize,
 };
 use crate::fs::{Error, TextCache};
 use crate::game::Position;
@@ -71,14 +73,14 @@ const MOST_SEARCHED: u32 = 100_000;
 
 /// What each position lists before its moves.
 const ITEMS: [(&str, Item); 8] = [
-    ("position.fen", Item::File(File::Fen)),
-    ("board.txt", Item::File(File::Board)),
-    ("board.svg", Item::File(File::Picture)),
-    ("moves.tsv", Item::File(File::Moves)),
-    ("stats.json", Item::File(File::Stats)),
-    ("line.pgn", Item::File(File::Line)),
-    ("book.pgn", Item::File(File::BookPgn)),
-    ("openings.pgn", Item::File(File::Openings)),
+    ("position.fen", Item::File(PositionFile::Fen)),
+    ("board.txt", Item::File(PositionFile::Board)),
+    ("board.svg", Item::File(PositionFile::Picture)),
+    ("moves.tsv", Item::File(PositionFile::Moves)),
+    ("stats.json", Item::File(PositionFile::Stats)),
+    ("line.pgn", Item::File(PositionFile::Line)),
+    ("book.pgn", Item::File(PositionFile::BookPgn)),
+    ("openings.pgn", Item::File(PositionFile::Openings)),
 ];
 
 /// A book as directories.
@@ -88,15 +90,15 @@ pub struct BookVolume {
     options: BookOptions,
     modified: SystemTime,
     bytes: u64,
-    nodes: Arc<Nodes>,
+    nodes: Arc<InoTable>,
     /// The lines to positions, by their names.
-    lines: Mutex<LruCache<Box<str>, Arc<Line>>>,
+    lines: Mutex<LruCache<Box<str>, Arc<BookLine>>>,
     texts: TextCache,
     /// Each `book.pgn`, those longest untouched leaving first.
     spools: Spools,
     /// Exports, as they are written together.
     exports: [Once<Arc<[Spool]>>; TOGETHER.len()],
-    kept: Kept,
+    kept: BookCache,
     unreachable: Once<Arc<Unreachable>>,
     examination: Once<Examination>,
     games: GameFiles,
@@ -111,7 +113,7 @@ impl BookVolume {
     /// As [`new`](BookVolume::new), with the numbers that an earlier state of
     /// the book told.
     fn numbered_by(
-        nodes: Arc<Nodes>,
+        nodes: Arc<InoTable>,
         book: Arc<dyn Book>,
         options: BookOptions,
         modified: SystemTime,
@@ -121,8 +123,8 @@ impl BookVolume {
         let lines = NonZeroUsize::new(LINES).unwrap_or(NonZeroUsize::MIN);
         BookVolume {
             bytes: bytes.fold(0, u64::saturating_add),
-            kept: Kept::of(book.as_ref(), options.caches.as_deref(), options.settings()),
-            games: GameFiles::new(Games::new(Arc::clone(&book), options.games.clone())),
+            kept: BookCache::of(book.as_ref(), options.caches.as_deref(), options.settings()),
+            games: GameFiles::new(BookGames::new(Arc::clone(&book), options.games.clone())),
             book,
             options,
             modified,
@@ -147,7 +149,7 @@ impl BookVolume {
     }
 
     /// The shortest line to a position; one from there if the book has none.
-    fn line(&self, key: &Key) -> Result<Arc<Line>, Error> {
+    fn line(&self, key: &NodeKey) -> Result<Arc<BookLine>, Error> {
         let name = key.position.as_ref().ok_or(Error::NotFound)?;
         if let Some(line) = self.lines.lock().get(name) {
             return Ok(Arc::clone(line));
@@ -155,7 +157,7 @@ impl BookVolume {
         let position = key.position()?;
         let most = self.options.export_limit.min(MOST_SEARCHED);
         let line = shortest_line(&*self.book, &position, most)?;
-        let line = Arc::new(line.unwrap_or_else(|| Line::set_up(position)));
+        let line = Arc::new(line.unwrap_or_else(|| BookLine::set_up(position)));
         self.lines.lock().put(name.clone(), Arc::clone(&line));
         Ok(line)
     }
@@ -179,16 +181,17 @@ impl BookVolume {
             // Its length may be known from an earlier mount, its text is not.
             BookNode::Fixed(Fixed::Export(format)) => !self.is_written(*format),
             BookNode::Fixed(Fixed::Warnings | Fixed::Json)
-            | BookNode::Position(_, Item::File(File::Line | File::BookPgn | File::Openings)) => {
-                self.known_length(thing).is_none()
-            }
+            | BookNode::Position(
+                _,
+                Item::File(PositionFile::Line | PositionFile::BookPgn | PositionFile::Openings),
+            ) => self.known_length(thing).is_none(),
             BookNode::Fixed(Fixed::Unreachable) => self.unreachable.get().is_none(),
             _ => false,
         }
     }
 
     fn file_node(&self, ino: Ino) -> Node {
-        self.node_of(ino, NodeKind::File(Size::Asked), 1)
+        self.node_of(ino, NodeKind::File(Size::Computed), 1)
     }
 
     fn node_of(&self, ino: Ino, kind: NodeKind, links: u32) -> Node {
@@ -206,13 +209,13 @@ impl BookVolume {
             Fixed::Fen | Fixed::Games => (NodeKind::Directory, 1),
             Fixed::Lines | Fixed::Unreachable | Fixed::Exports => (NodeKind::Directory, 2),
             Fixed::Tree | Fixed::Uci => (NodeKind::Symlink, 1),
-            _ => (NodeKind::File(Size::Asked), 1),
+            _ => (NodeKind::File(Size::Computed), 1),
         };
         self.node_of(fixed.ino(), kind, links)
     }
 }
 
-impl Played for BookVolume {
+impl PositionVolume for BookVolume {
     fn items(&self) -> &'static [(&'static str, Item)] {
         &ITEMS
     }
@@ -231,7 +234,7 @@ impl Played for BookVolume {
         Ok(moves.map(|known| Some(known.m)).collect())
     }
 
-    fn nodes(&self) -> &Nodes {
+    fn nodes(&self) -> &InoTable {
         &self.nodes
     }
 
@@ -262,7 +265,7 @@ impl Volume for BookVolume {
     fn node(&self, ino: Ino) -> Result<Node, Error> {
         match self.thing(ino)? {
             BookNode::Fixed(fixed) => Ok(self.fixed_node(fixed)),
-            BookNode::Position(_, item) => Ok(Played::node(self, ino, item)),
+            BookNode::Position(_, item) => Ok(PositionVolume::node(self, ino, item)),
             BookNode::Source(number) => {
                 self.games.source(number)?;
                 Ok(self.node_of(ino, NodeKind::Directory, 2))
@@ -315,7 +318,7 @@ impl Volume for BookVolume {
     fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
         match self.thing(link)? {
             BookNode::Fixed(Fixed::Tree | Fixed::Uci) => {
-                let start = positions::name(self, &Played::start(self));
+                let start = positions::name(self, &PositionVolume::start(self));
                 Ok(LinkLocation::Above.target(&start.ok_or(Error::NotFound)?))
             }
             BookNode::Position(key, Item::Link(place)) => {
@@ -348,12 +351,15 @@ impl Volume for BookVolume {
         if members.iter().any(|member| member.bytes.is_none()) {
             return;
         }
-        let start = positions::name(self, &Played::start(self)).map(Into::into);
-        let key = Key {
+        let start = positions::name(self, &PositionVolume::start(self)).map(Into::into);
+        let key = NodeKey {
             scope: Scope::default(),
             position: start,
         };
-        if let Ok(moves) = self.nodes.number(&key, Item::File(File::Moves).number()) {
+        if let Ok(moves) = self
+            .nodes
+            .number(&key, Item::File(PositionFile::Moves).number())
+        {
             // Its error, if any, comes again when somebody looks.
             let _ = self.size(moves);
         }
@@ -367,8 +373,8 @@ impl Volume for BookVolume {
         self.nodes.is_remembered(ino)
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics {
+    fn statistics(&self) -> VolumeSize {
+        VolumeSize {
             bytes: self.bytes,
             files: self.book.facts().positions.unwrap_or(0),
         }

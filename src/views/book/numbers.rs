@@ -3,14 +3,14 @@
 //! | path | number |
 //! |---|---|
 //! | `/`, and what is there once | 1 to 17, see [`Fixed`] |
-//! | positions, what belongs to them, links to them | kinds 1 to 58, see [`Nodes`] |
+//! | positions, what belongs to them, links to them | kinds 1 to 58, see [`InoTable`] |
 //! | `/games/0/` and so on | kind 60, index the source |
 //! | games | kind 61, counted through all sources |
 
 use super::texts::TOGETHER;
 use crate::book::export::ExportFormat;
 use crate::fs::Ino;
-use crate::views::positions::{Item, Key, Nodes};
+use crate::views::positions::{InoTable, Item, NodeKey};
 
 /// The kinds of numbers that positions have, from the first to before the last.
 const POSITION_KINDS: (u8, u8) = (1, 59);
@@ -18,9 +18,9 @@ const SOURCE_KIND: u8 = 60;
 const GAME_KIND: u8 = 61;
 
 /// An empty table of the numbers of positions.
-pub(super) fn nodes() -> Nodes {
+pub(super) fn nodes() -> InoTable {
     let (first, end) = POSITION_KINDS;
-    Nodes::new(first, end)
+    InoTable::new(first, end)
 }
 
 /// A file, directory or link that is there once.
@@ -95,7 +95,7 @@ pub(super) const IN_EXPORTS: [(&str, Fixed); 5] = [
 ];
 
 impl Fixed {
-    /// The one of those for which the same walk is done that stands for them.
+    /// Returns the file that represents all files written during the same walk.
     pub(super) fn walked_with(self) -> Fixed {
         match self {
             Fixed::Export(format) => {
@@ -121,7 +121,7 @@ impl Fixed {
 pub(super) enum BookNode {
     Fixed(Fixed),
     /// What belongs to a position.
-    Position(Key, Item),
+    Position(NodeKey, Item),
     /// The directory of a source.
     Source(u16),
     /// A game, counted through all sources.
@@ -133,7 +133,7 @@ impl BookNode {
     /// asked.
     pub(super) fn without_position(ino: Ino) -> Option<BookNode> {
         match ino.kind() {
-            _ if ino.slot() > 0 => None,
+            _ if ino.base_number() > 0 => None,
             0 => {
                 let place = usize::try_from(ino.0.checked_sub(1)?).ok()?;
                 ALL.get(place).map(|fixed| BookNode::Fixed(*fixed))

@@ -13,7 +13,7 @@ use crate::book;
 use crate::fs::Source;
 use crate::fs::volume::Volume;
 use crate::storage::{Relisting, folder_of, identities, modified};
-use crate::views::positions::Nodes;
+use crate::views::positions::InoTable;
 
 /// How a book is shown.
 #[derive(Clone, Debug)]
@@ -51,13 +51,13 @@ pub struct BookSource {
     path: PathBuf,
     options: BookOptions,
     /// Numbers mean the same in all states of the book.
-    nodes: Arc<Nodes>,
-    known: Mutex<Known>,
+    nodes: Arc<InoTable>,
+    known: Mutex<ListedFiles>,
 }
 
 /// The files of the book, as the directory listed them last.
 #[derive(Debug, Default)]
-struct Known {
+struct ListedFiles {
     files: Vec<PathBuf>,
     relisting: Relisting,
 }

@@ -16,8 +16,8 @@ use crate::fs::{Error, Ino, Text};
 use crate::game::{Position, board_text};
 use crate::picture::board::{Popular, of_moves};
 use crate::storage::Spool;
-use crate::views::positions::File::{BookPgn, Openings};
-use crate::views::positions::{self, Item, Key, position_fen};
+use crate::views::positions::PositionFile::{BookPgn, Openings};
+use crate::views::positions::{self, Item, NodeKey, position_fen};
 
 /// Exports that are written together, during one walk: who asks for the length
 /// of one mostly asks for that of the others next.
@@ -76,18 +76,21 @@ impl BookVolume {
     }
 
     /// A small file of a position.
-    fn position_text(&self, key: &Key, file: positions::File) -> Result<String, Error> {
+    fn position_text(&self, key: &NodeKey, file: positions::PositionFile) -> Result<String, Error> {
         let position = key.position()?;
         let book = &*self.book;
         Ok(match file {
-            positions::File::Fen => position_fen(&board_fields(&position)),
-            positions::File::Board => board_text(&position),
-            positions::File::Picture => self.picture(&position)?,
-            positions::File::Moves => position_files::moves_tsv(book, &position)?,
-            positions::File::Stats => position_files::stats_json(book, &position)?,
-            positions::File::Line => position_files::line_pgn(book, &*self.line(key)?),
+            positions::PositionFile::Fen => position_fen(&board_fields(&position)),
+            positions::PositionFile::Board => board_text(&position),
+            positions::PositionFile::Picture => self.picture(&position)?,
+            positions::PositionFile::Moves => position_files::moves_tsv(book, &position)?,
+            positions::PositionFile::Stats => position_files::stats_json(book, &position)?,
+            positions::PositionFile::Line => position_files::line_pgn(book, &*self.line(key)?),
             // The first is not small, the others are of bases.
-            BookPgn | Openings | positions::File::GamesTsv | positions::File::GamesPgn => {
+            BookPgn
+            | Openings
+            | positions::PositionFile::GamesTsv
+            | positions::PositionFile::GamesPgn => {
                 return Err(Error::NotFound);
             }
         })
@@ -116,8 +119,8 @@ impl BookVolume {
     fn book_pgn(
         &self,
         thing: &BookNode,
-        key: &Key,
-        file: positions::File,
+        key: &NodeKey,
+        file: positions::PositionFile,
     ) -> Result<Arc<Spool>, Error> {
         let line = self.line(key)?;
         let write = match file {

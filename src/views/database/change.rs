@@ -22,14 +22,14 @@ pub(super) type Tell<'t> = dyn FnMut(&mut Saver<'_>) -> Result<Vec<GameId>, Refu
 
 impl DatabaseVolume {
     /// The base that is edited.
-    pub(super) fn edited(&self) -> Result<&Arc<Database>, Refusal> {
+    pub(super) fn writable(&self) -> Result<&Arc<Database>, Refusal> {
         let editing = self.editing.as_ref();
         Ok(&editing.ok_or(Error::ReadOnly)?.database)
     }
 
     /// The files, and what saves them.
     pub(super) fn parts(&self) -> Result<(&Arc<Store>, &Arc<SaveHistory>), Refusal> {
-        let store = self.edited()?.store();
+        let store = self.writable()?.store();
         let saving = self.editing.as_ref().map(|editing| &editing.saving);
         let parts = store.zip(saving);
         parts.ok_or(Refusal::Failed(Error::ReadOnly))
@@ -44,7 +44,7 @@ impl DatabaseVolume {
     /// Saves what `tell` says, for a draft that made its `own` games before.
     pub(super) fn change(&self, own: &[GameId], tell: &mut Tell<'_>) -> Result<Saved, Refusal> {
         let (store, _) = self.parts()?;
-        if self.base.is_over() {
+        if self.base.is_superseded() {
             return Err(Refusal::Outdated);
         }
         let planned = self.plan(tell);
@@ -55,7 +55,7 @@ impl DatabaseVolume {
     fn plan(&self, tell: &mut Tell<'_>) -> Result<(Plan, Vec<GameId>), Refusal> {
         let (_, saving) = self.parts()?;
         let knowledge = saving.knowledge().clone();
-        let mut saver = Saver::knowing(knowledge, self.edited()?, saving.now());
+        let mut saver = Saver::knowing(knowledge, self.writable()?, saving.now());
         let games = tell(&mut saver)?;
         Ok((saver.finish().map_err(refusal)?, games))
     }
@@ -64,7 +64,7 @@ impl DatabaseVolume {
         let (store, saving) = self.parts()?;
         let (notes, files) = (notes(games, &plan), inos(games));
         let before = if is_followed(&plan.effects) {
-            let before = self.edited()?.summaries_of(&plan.effects.games);
+            let before = self.writable()?.summaries_of(&plan.effects.games);
             before.map_err(Error::from)?
         } else {
             Vec::new()
@@ -94,11 +94,11 @@ impl DatabaseVolume {
     ) -> Result<(Box<dyn Volume>, ChangedTexts), Refusal> {
         let (_, saving) = self.parts()?;
         if !is_followed(effects) {
-            let database = self.edited()?.reopened().map_err(Error::from)?;
+            let database = self.writable()?.reopened().map_err(Error::from)?;
             let volume = self.anew(database, saving, saving.now());
-            return Ok((Box::new(volume), ChangedTexts::Any));
+            return Ok((Box::new(volume), ChangedTexts::Unknown));
         }
-        let after = self.edited()?.after(effects, before);
+        let after = self.writable()?.after(effects, before);
         let (database, changes) = after.map_err(Error::from)?;
         let now = saving.now();
         let volume = self.after(database, saving, &changes, now);
@@ -108,9 +108,9 @@ impl DatabaseVolume {
         }
         let files = inos(&effects.games);
         let touched = if are_listed_alike(&changes) {
-            ChangedTexts::Texts(files)
+            ChangedTexts::TextsOnly(files)
         } else {
-            ChangedTexts::Files(files)
+            ChangedTexts::TextsAndListings(files)
         };
         Ok((Box::new(volume), touched))
     }

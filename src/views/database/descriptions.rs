@@ -5,15 +5,9 @@
 //! directory was listed, and may be left out.
 
 use super::DatabaseVolume;
-use crate::cbh::{EntityId, EntityNames, GameId, Listed, Summary};
-use crate::game::{GameResult, cut};
+use crate::base::append_description;
+use crate::cbh::{GameId, ListedRecord};
 use crate::names;
-
-/// The most bytes of a player, so that a name has less than 255.
-const MOST_BYTES: usize = 80;
-
-/// Who plays, if nobody knows.
-const NOBODY: &str = "NN";
 
 impl DatabaseVolume {
     /// The game that a file name means.
@@ -27,7 +21,7 @@ impl DatabaseVolume {
     }
 
     /// The name by which a game is listed. `name` is replaced.
-    pub(super) fn format_name_of(&self, record: &Listed, name: &mut String) {
+    pub(super) fn format_name_of(&self, record: &ListedRecord, name: &mut String) {
         names::format_game(record.entry.id.0, name);
         if !self.shown.describes_games() {
             return;
@@ -35,64 +29,8 @@ impl DatabaseVolume {
         let players = self.groups.player_names(self.base.as_ref());
         if let (Some(summary), Some(players)) = (&record.summary, players) {
             let ending = name.find('.').map(|at| name.split_off(at));
-            describe(summary, players, name);
+            append_description(summary, players, name);
             name.extend(ending);
         }
-    }
-}
-
-/// Appends what is known of a game, each part behind a blank.
-fn describe(game: &Summary, players: &EntityNames, name: &mut String) {
-    let player = |id: EntityId| last_name(players.get(id).unwrap_or_default());
-    let (white, black) = (player(game.white), player(game.black));
-    if !(white.is_empty() && black.is_empty()) {
-        name.extend([" ", or_nobody(&white), "-", or_nobody(&black)]);
-    }
-    if game.date.year > 0 {
-        name.extend([" ", &game.date.year.to_string()]);
-    }
-    if let Some(eco) = game.eco {
-        name.extend([" ", &eco.to_string()]);
-    }
-    // A file name has no `/`, and in a shell `*` means any name.
-    match game.result.map(GameResult::pgn) {
-        Some("1/2-1/2") => name.push_str(" ½-½"),
-        None | Some("*") => {}
-        Some(result) => name.extend([" ", result]),
-    }
-}
-
-fn or_nobody(name: &str) -> &str {
-    if name.is_empty() { NOBODY } else { name }
-}
-
-/// The last name of a player, as a part of a file name; empty if there is none.
-fn last_name(name: &str) -> String {
-    let last = name.split_once(',').map_or(name, |(last, _)| last);
-    let shown = names::shown(last);
-    if shown == names::shown("") || shown == "?" {
-        return String::new();
-    }
-    cut(&shown, MOST_BYTES).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_name_is_a_part_of_a_file_name() {
-        for (name, last) in [
-            ("Carlsen, Magnus", "Carlsen"),
-            ("van der Wiel, John", "van der Wiel"),
-            ("AC/DC", "AC／DC"),
-            (", Magnus", ""),
-            ("?", ""),
-            ("\n", ""),
-            ("", ""),
-        ] {
-            assert_eq!(last_name(name), last, "{name:?}");
-        }
-        assert_eq!(last_name(&"é".repeat(60)), "é".repeat(40));
     }
 }

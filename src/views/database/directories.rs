@@ -21,7 +21,7 @@ mod years;
 use std::fmt::Debug;
 
 use crate::cbh::EntityKind::{Annotator, Player, Source, Team, Tournament};
-use crate::fs::volume::{Completeness, Fault, Ino, Listing, Node, Page};
+use crate::fs::volume::{Completeness, Fault, Ino, Listing, Node, NumberListing};
 use crate::fs::{Error, Role};
 
 use super::DatabaseVolume;
@@ -40,7 +40,7 @@ pub(super) use years::{YEARS, Years};
 
 /// All of them, in the order of the root's listing. `-o hide=` chooses from
 /// these names. A number never gets another meaning: kernels keep them.
-pub(super) static TABLE: &[Row] = &[
+pub(super) static TABLE: &[DirectoryRow] = &[
     row("games", Games::NUMBER, &Games),
     row("players", Entities(Player).number(), &Entities(Player)),
     row(
@@ -71,20 +71,20 @@ pub(super) static TABLE: &[Row] = &[
 
 /// A line of the table.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct DirectoryRow {
     pub(super) name: &'static str,
     /// The number of the directory, or of the file if it is one.
     pub(super) number: Ino,
-    pub(super) view: &'static dyn Directory,
+    pub(super) view: &'static dyn RootView,
 }
 
-const fn row(name: &'static str, number: Ino, view: &'static dyn Directory) -> Row {
-    Row { name, number, view }
+const fn row(name: &'static str, number: Ino, view: &'static dyn RootView) -> DirectoryRow {
+    DirectoryRow { name, number, view }
 }
 
 /// The line of the directory that this number belongs to, or to something in
 /// it.
-pub(super) fn row_of(ino: Ino) -> Option<&'static Row> {
+pub(super) fn row_of(ino: Ino) -> Option<&'static DirectoryRow> {
     TABLE
         .iter()
         .find(|row| row.number == ino || row.view.holds(ino))
@@ -92,8 +92,8 @@ pub(super) fn row_of(ino: Ino) -> Option<&'static Row> {
 
 /// A directory of the root, with all that lies below it but games and groups
 /// of games. `directory` and `ino` are its own number or one that it
-/// [`holds`](Directory::holds).
-pub(super) trait Directory: Debug + Sync {
+/// [`holds`](RootView::holds).
+pub(super) trait RootView: Debug + Sync {
     /// Whether the base has it.
     fn is_there(&self, base: &DatabaseVolume) -> bool {
         let _ = base;
@@ -136,7 +136,7 @@ pub(super) trait Directory: Debug + Sync {
         base: &DatabaseVolume,
         directory: Ino,
         after: u64,
-        page: &mut Page<'_>,
+        page: &mut NumberListing<'_>,
     ) -> Result<bool, Error> {
         let _ = (base, directory, after, page);
         Ok(false)
@@ -262,7 +262,7 @@ mod tests {
         for kind in (0..=40).chain(62..=u8::MAX) {
             for index in [0, 1, 2, 5, 14, 64, 501, 4096, 5000] {
                 let ino = Ino::new(kind, index);
-                let has = |row: &&Row| row.number == ino || row.view.holds(ino);
+                let has = |row: &&DirectoryRow| row.number == ino || row.view.holds(ino);
                 let rows = TABLE.iter().filter(has).count();
                 let group = group_of(ino);
                 assert!(rows + usize::from(group.is_some()) <= 1, "{ino:?}");

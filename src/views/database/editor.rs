@@ -26,7 +26,7 @@ impl DatabaseVolume {
     /// another form than it is written.
     fn parse(&self, text: &[u8]) -> Result<(Game, Vec<Liberty>), Refusal> {
         let (game, liberties) =
-            pgn::decode_telling(text).map_err(|error| match in_words(&error) {
+            pgn::decode_with_liberties(text).map_err(|error| match in_words(&error) {
                 Refusal::Text(why) if error.expected == pgn::END_OF_ONE_GAME => {
                     Refusal::Text(why + "; import/ takes files of several games")
                 }
@@ -133,10 +133,10 @@ impl Editor for DatabaseVolume {
         &self,
         mut text: &mut dyn Input,
         bad: Option<&mut dyn Write>,
-        is_over: &AtomicBool,
+        is_interrupted: &AtomicBool,
         earlier: &[Ino],
     ) -> Result<Saved, Refusal> {
-        self.import_all(&mut text, bad, is_over, ids(earlier))
+        self.import_all(&mut text, bad, is_interrupted, ids(earlier))
     }
 
     fn skips_bad(&self, directory: Ino) -> bool {
@@ -171,7 +171,7 @@ impl Editor for DatabaseVolume {
     }
 
     fn sync(&self) -> Result<(), Error> {
-        let store = self.edited().ok().and_then(|base| base.store());
+        let store = self.writable().ok().and_then(|base| base.store());
         let store = store.ok_or(Error::ReadOnly)?;
         store.sync().map_err(|error| error_of_store(&error))
     }

@@ -1,7 +1,7 @@
 //! What a database says of itself, and what is wrong with it.
 
 use super::{DatabaseVolume, Error, Facts, Fault, GuidingText};
-use crate::base::Counts;
+use crate::base::RecordCounts;
 use crate::cbh::{self, Decoded, EntityKind, GameId};
 use crate::game::Defect;
 
@@ -10,8 +10,10 @@ pub(super) const QUICKLY_COUNTED: u32 = 50_000;
 
 impl DatabaseVolume {
     /// Counts the records, once.
-    pub(super) fn counts(&self) -> Counts {
-        *self.counts.get_or_init(|| Counts::of(self.base.as_ref()))
+    pub(super) fn counts(&self) -> RecordCounts {
+        *self
+            .counts
+            .get_or_init(|| RecordCounts::of(self.base.as_ref()))
     }
 
     pub(super) fn tell_facts(&self) -> Facts {

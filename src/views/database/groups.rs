@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::directories::{Eco, Entities, Games, YEARS, Years};
 use super::{DatabaseVolume, GAME};
-use crate::cbh::{EntityId, EntityKind, Group, Summary};
+use crate::cbh::{EntityId, EntityKind, GameGroup, Summary};
 use crate::fs::volume::{DirEntry, Ino, Listing, Node};
 use crate::fs::{Error, Role};
 use crate::game;
@@ -17,54 +17,54 @@ const YEAR: u8 = 9;
 
 /// The group whose directory has this number; whether it has games is not
 /// asked.
-pub(super) fn group_of(ino: Ino) -> Option<Group> {
+pub(super) fn group_of(ino: Ino) -> Option<GameGroup> {
     let short = u16::try_from(ino.index()).ok();
     match ino.kind() {
-        ECO_CODE => Some(Group::Eco(match short? {
+        ECO_CODE => Some(GameGroup::Eco(match short? {
             game::Eco::COUNT => None,
             code => Some(game::Eco::new(code, 0)?),
         })),
-        YEAR => Some(Group::Year(short.filter(|year| *year < YEARS)?)),
+        YEAR => Some(GameGroup::Year(short.filter(|year| *year < YEARS)?)),
         kind => {
             let place = usize::from(kind.checked_sub(FIRST_ENTITY)?);
             let kind = EntityKind::ALL.get(place).copied()?;
-            Some(Group::Entity(kind, EntityId(ino.index())))
+            Some(GameGroup::Entity(kind, EntityId(ino.index())))
         }
     }
 }
 
 /// The number of a group's directory.
-pub(super) fn number_of(group: Group) -> Ino {
+pub(super) fn number_of(group: GameGroup) -> Ino {
     match group {
-        Group::Entity(kind, id) => Ino::new(FIRST_ENTITY + kind as u8, id.0),
-        Group::Eco(eco) => {
+        GameGroup::Entity(kind, id) => Ino::new(FIRST_ENTITY + kind as u8, id.0),
+        GameGroup::Eco(eco) => {
             let code = eco.map_or(game::Eco::COUNT, game::Eco::index);
             Ino::new(ECO_CODE, u32::from(code))
         }
-        Group::Year(year) => Ino::new(YEAR, u32::from(year)),
+        GameGroup::Year(year) => Ino::new(YEAR, u32::from(year)),
     }
 }
 
 /// The directory that a group's lies in.
-pub(super) fn parent_of(group: Group) -> Ino {
+pub(super) fn parent_of(group: GameGroup) -> Ino {
     match group {
-        Group::Entity(kind, _) => Entities(kind).number(),
-        Group::Eco(code) => Eco::parent_of(code),
-        Group::Year(_) => Years::NUMBER,
+        GameGroup::Entity(kind, _) => Entities(kind).number(),
+        GameGroup::Eco(code) => Eco::parent_of(code),
+        GameGroup::Year(_) => Years::NUMBER,
     }
 }
 
 /// Writes the name that the directory of a code or a year has; those of
 /// entities have the names of the base. `name` is replaced.
-pub(super) fn format_name(group: Group, name: &mut String) {
+pub(super) fn format_name(group: GameGroup, name: &mut String) {
     name.clear();
     // Writing to a string does not fail.
     let _ = match group {
-        Group::Eco(Some(eco)) => write!(name, "{eco}"),
-        Group::Eco(None) => write!(name, "none"),
-        Group::Year(0) => write!(name, "unknown"),
-        Group::Year(year) => write!(name, "{year:04}"),
-        Group::Entity(..) => Ok(()),
+        GameGroup::Eco(Some(eco)) => write!(name, "{eco}"),
+        GameGroup::Eco(None) => write!(name, "none"),
+        GameGroup::Year(0) => write!(name, "unknown"),
+        GameGroup::Year(year) => write!(name, "{year:04}"),
+        GameGroup::Entity(..) => Ok(()),
     };
 }
 
@@ -102,12 +102,12 @@ impl DatabaseVolume {
     }
 
     /// Whether a group has games.
-    pub(super) fn has_games(&self, group: Group) -> Result<bool, Error> {
+    pub(super) fn has_games(&self, group: GameGroup) -> Result<bool, Error> {
         Ok(!self.groups.games(self.base.as_ref(), group)?.is_empty())
     }
 
     /// The directory of a group, if that has games.
-    pub(super) fn group_node(&self, group: Group) -> Result<Node, Error> {
+    pub(super) fn group_node(&self, group: GameGroup) -> Result<Node, Error> {
         if !self.has_games(group)? {
             return Err(Error::NotFound);
         }
@@ -115,7 +115,7 @@ impl DatabaseVolume {
     }
 
     /// The game of this name, if it is in the group.
-    pub(super) fn lookup_in_group(&self, group: Group, name: &[u8]) -> Result<Node, Error> {
+    pub(super) fn lookup_in_group(&self, group: GameGroup, name: &[u8]) -> Result<Node, Error> {
         let games = self.groups.games(self.base.as_ref(), group)?;
         let id = self.id_of_name(name).filter(|id| games.contains(*id));
         self.game(id.ok_or(Error::NotFound)?, Games::lists)
@@ -124,7 +124,7 @@ impl DatabaseVolume {
     /// Lists codes or years that have games, with their cookies.
     pub(super) fn list_groups(
         &self,
-        groups: impl IntoIterator<Item = (u64, Group)>,
+        groups: impl IntoIterator<Item = (u64, GameGroup)>,
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
@@ -144,7 +144,7 @@ impl DatabaseVolume {
     }
 
     /// What a name among the games of a group means for one who would write.
-    pub(super) fn role_in_group(&self, group: Group, name: &[u8]) -> Role {
+    pub(super) fn role_in_group(&self, group: GameGroup, name: &[u8]) -> Role {
         let Some(id) = self.id_of_name(name) else {
             return Role::Scratch;
         };

@@ -14,11 +14,9 @@ use super::change::{inos, outdated_or, refusal, refusal_of_store};
 use crate::cbh::{Appended, ChangeError, GameId, Imported, Importer, Summary};
 use crate::fs::{Error, Refusal, Saved};
 use crate::import::{
-    BadGame, BadText, Input, Session, Stop, Watch, Wishes, cut_names, for_each_text,
+    BadGame, BadText, GamesInput, ImportOptions, ImportStop, Notes, Session, Watch, cut_names,
+    for_each_text,
 };
-
-/// Lines for the log, at most.
-const MOST_NOTES: usize = 100;
 
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Refusal {
@@ -30,44 +28,19 @@ impl From<io::Error> for Refusal {
     }
 }
 
-impl From<Stop> for Refusal {
-    fn from(stop: Stop) -> Refusal {
+impl From<ImportStop> for Refusal {
+    fn from(stop: ImportStop) -> Refusal {
         match stop {
-            Stop::Bad(bad) => Refusal::Text(format!("{}{bad}", place(bad.line, bad.column))),
-            Stop::Medium(error) => error.into(),
-            Stop::Base(error) => refused(error),
-            Stop::Interrupted => Refusal::Failed(Error::Stale),
+            ImportStop::Bad(bad) => Refusal::Text(format!("{}{bad}", place(bad.line, bad.column))),
+            ImportStop::Medium(error) => error.into(),
+            ImportStop::Base(error) => refused(error),
+            ImportStop::Interrupted => Refusal::Failed(Error::Stale),
         }
     }
 }
 
 fn place(line: usize, column: usize) -> String {
     format!("line {line}, column {column}: ")
-}
-
-/// What is stored otherwise than it was written.
-#[derive(Debug, Default)]
-struct Notes {
-    lines: Vec<String>,
-    further: usize,
-}
-
-impl Notes {
-    fn add(&mut self, line: String) {
-        if self.lines.len() < MOST_NOTES {
-            self.lines.push(line);
-        } else {
-            self.further += 1;
-        }
-    }
-
-    fn into_lines(mut self) -> Vec<String> {
-        if self.further > 0 {
-            let further = format!("and {} more of that kind", self.further);
-            self.lines.push(further);
-        }
-        self.lines
-    }
 }
 
 /// Records what becomes of the games of a file.
@@ -82,9 +55,9 @@ struct BadGameSink<'n, 'b> {
 impl Watch for BadGameSink<'_, '_> {
     fn appended(&mut self, _: &Appended) {}
 
-    fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), Stop> {
+    fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), ImportStop> {
         let Some(out) = &mut self.bad else {
-            return Err(Stop::Bad(bad));
+            return Err(ImportStop::Bad(bad));
         };
         self.bad_games += 1;
         let place = format!("{}{}", self.member, place(bad.line, bad.column));
@@ -93,7 +66,7 @@ impl Watch for BadGameSink<'_, '_> {
         Ok(())
     }
 
-    fn more_of_bad(&mut self, text: BadText<'_>) -> Result<(), Stop> {
+    fn more_of_bad(&mut self, text: BadText<'_>) -> Result<(), ImportStop> {
         if let Some(out) = &mut self.bad {
             text.write_more(out)?;
         }
@@ -110,24 +83,27 @@ impl DatabaseVolume {
     /// [`Refusal`]; with the place of the first game that is none.
     pub(super) fn import_all(
         &self,
-        file: &mut dyn Input,
+        file: &mut dyn GamesInput,
         bad: Option<&mut dyn Write>,
-        is_over: &AtomicBool,
+        is_interrupted: &AtomicBool,
         earlier: Vec<GameId>,
     ) -> Result<Saved, Refusal> {
         let (store, saving) = self.parts()?;
-        if self.base.is_over() {
+        if self.base.is_superseded() {
             return Err(Refusal::Outdated);
         }
         let knowledge = saving.knowledge().clone();
-        let importer = Importer::knowing(knowledge, self.edited()?, store, saving.now());
-        let before = self.edited()?.summaries_of(&earlier).map_err(Error::from)?;
+        let importer = Importer::knowing(knowledge, self.writable()?, store, saving.now());
+        let before = self
+            .writable()?
+            .summaries_of(&earlier)
+            .map_err(Error::from)?;
         let before = earlier.iter().copied().zip(before).collect();
         let removable = self.removable()?;
         let own = earlier.clone();
         let importer = importer.in_place_of(earlier, removable);
         let mut notes = Notes::default();
-        let imported = self.append_all(file, importer, &mut notes, bad, is_over);
+        let imported = self.append_all(file, importer, &mut notes, bad, is_interrupted);
         let imported = imported.map_err(|refusal| outdated_or(store, refusal))?;
         for line in cut_names(&imported.unfit) {
             notes.add(line);
@@ -141,17 +117,17 @@ impl DatabaseVolume {
 
     fn append_all(
         &self,
-        file: &mut dyn Input,
+        file: &mut dyn GamesInput,
         importer: Importer<'_>,
         notes: &mut Notes,
         bad: Option<&mut dyn Write>,
-        is_over: &AtomicBool,
+        is_interrupted: &AtomicBool,
     ) -> Result<Imported, Refusal> {
-        let wishes = Wishes {
+        let wishes = ImportOptions {
             drops_foreign_tags: self.drops_foreign_tags(),
-            ..Wishes::default()
+            ..ImportOptions::default()
         };
-        let mut session = Session::new(importer, wishes, is_over);
+        let mut session = Session::new(importer, wishes, is_interrupted);
         let mut clerk = BadGameSink {
             notes,
             bad,
@@ -174,8 +150,7 @@ impl DatabaseVolume {
         let bad_games = clerk.bad_games;
         let imported = session.commit().map_err(refused)?;
         if imported.games.is_empty() && bad_games > 0 {
-            let why = notes.lines.first().map(String::as_str).unwrap_or_default();
-            let why = format!("none of its games can be imported: {why}");
+            let why = format!("none of its games can be imported: {}", notes.first());
             return Err(Refusal::Text(why));
         }
         Ok(imported)

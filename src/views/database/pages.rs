@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::DatabaseVolume;
 use super::directories::{Eco, most_pieces};
 use crate::base::Base;
-use crate::cbh::{EntityId, EntityKind, Group};
+use crate::cbh::{EntityId, EntityKind, GameGroup};
 use crate::fs::content::once::Once;
 use crate::fs::{Error, TextCache};
 use crate::game;
 use crate::names;
-use crate::pages::{Files, GamesOf, Maker, Section, site};
+use crate::pages::{FileNaming, GamesOf, Maker, Section, site};
 use crate::search::GameSet;
 
 /// Memory for pages that were made.
@@ -46,7 +46,7 @@ pub fn write_site(
     site::write(maker, to, progress)
 }
 
-impl Files for DatabaseVolume {
+impl FileNaming for DatabaseVolume {
     fn file_of_entity(&self, kind: EntityKind, id: EntityId) -> Option<String> {
         let named = self.groups.named(self.base.as_ref(), kind)?;
         Some(names::page(named.file_name(id)?, id.0))
@@ -73,7 +73,9 @@ impl DatabaseVolume {
         let stem = names::stem_of_page(page)?;
         let Some(kind) = section.kind() else {
             return match Eco::parse(stem.as_bytes())? {
-                Group::Eco(code) => Some(code.map_or(game::Eco::COUNT, game::Eco::index).into()),
+                GameGroup::Eco(code) => {
+                    Some(code.map_or(game::Eco::COUNT, game::Eco::index).into())
+                }
                 _ => None,
             };
         };

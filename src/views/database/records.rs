@@ -7,7 +7,7 @@
 
 use super::directories::Games;
 use super::{DatabaseVolume, GAME};
-use crate::cbh::{Entry, GameId, Group, Listed, RecordKind, TextLanguage};
+use crate::cbh::{Entry, GameGroup, GameId, ListedRecord, RecordKind, TextLanguage};
 use crate::fs::Error;
 use crate::fs::volume::{self, DirEntry, Ino, Listing, Node};
 use crate::search::GameSet;
@@ -23,8 +23,8 @@ const GROUP_RECORDS: u32 = 128;
 
 /// What records next to each other say.
 #[derive(Debug, Default)]
-struct Page {
-    records: Vec<Listed>,
+struct RecordPage {
+    records: Vec<ListedRecord>,
     /// Memory for a name.
     name: String,
 }
@@ -32,7 +32,7 @@ struct Page {
 impl DatabaseVolume {
     /// Lists `games/`, by ascending id.
     pub(super) fn list_games(&self, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
-        let mut page = Page::default();
+        let mut page = RecordPage::default();
         self.for_each_stretch(first_id(after), |first, count| {
             let read = self.read_page(first, count, &mut page);
             let has_room = self.list_page(&mut page, after, Games::lists, listing);
@@ -47,7 +47,7 @@ impl DatabaseVolume {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
-        let mut page = Page::default();
+        let mut page = RecordPage::default();
         self.for_each_stretch(first_id_of_files(after), |first, count| {
             let read = self.read_page(first, count, &mut page);
             let mut records = page
@@ -94,7 +94,11 @@ impl DatabaseVolume {
     }
 
     /// Gives the numbers of `games/`.
-    pub(super) fn page_games(&self, after: u64, page: &mut volume::Page<'_>) -> Result<(), Error> {
+    pub(super) fn page_games(
+        &self,
+        after: u64,
+        page: &mut volume::NumberListing<'_>,
+    ) -> Result<(), Error> {
         let mut entries = Vec::new();
         self.for_each_stretch(first_id(after), |first, count| {
             entries.clear();
@@ -108,9 +112,9 @@ impl DatabaseVolume {
     /// Gives the numbers of the games of `group`.
     pub(super) fn page_group(
         &self,
-        group: Group,
+        group: GameGroup,
         after: u64,
-        page: &mut volume::Page<'_>,
+        page: &mut volume::NumberListing<'_>,
     ) -> Result<(), Error> {
         let games = self.groups.games(self.base.as_ref(), group)?;
         let mut games = games.after(GameId(first_id(after) - 1));
@@ -121,7 +125,7 @@ impl DatabaseVolume {
     /// Lists the games of `group`, by ascending id.
     pub(super) fn list_group(
         &self,
-        group: Group,
+        group: GameGroup,
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
@@ -132,7 +136,7 @@ impl DatabaseVolume {
     }
 
     /// Gives the numbers of these games.
-    pub(super) fn page_set(games: &GameSet, after: u64, page: &mut volume::Page<'_>) {
+    pub(super) fn page_set(games: &GameSet, after: u64, page: &mut volume::NumberListing<'_>) {
         let mut games = games.from(first_id(after));
         games.all(|id| page_game(GameId(id), page));
     }
@@ -158,7 +162,7 @@ impl DatabaseVolume {
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
         let mut rest = games.peekable();
-        let mut page = Page::default();
+        let mut page = RecordPage::default();
         while let Some(first) = rest.peek().copied() {
             let end = first.0.saturating_add(GROUP_RECORDS);
             let near = std::iter::from_fn(|| rest.next_if(|id| id.0 < end));
@@ -177,7 +181,7 @@ impl DatabaseVolume {
 
     /// Reads `count` records from `first` on; if the files end before, those
     /// that are left.
-    fn read_page(&self, first: GameId, count: u32, page: &mut Page) -> Result<(), Error> {
+    fn read_page(&self, first: GameId, count: u32, page: &mut RecordPage) -> Result<(), Error> {
         page.records.clear();
         Ok(self.base.listed(first, count, &mut page.records)?)
     }
@@ -185,7 +189,7 @@ impl DatabaseVolume {
     /// Lists those games that `is_listed` has; false if there was no room.
     fn list_page(
         &self,
-        page: &mut Page,
+        page: &mut RecordPage,
         after: u64,
         is_listed: impl Fn(&Entry) -> bool,
         listing: &mut Listing<'_>,
@@ -202,7 +206,7 @@ impl DatabaseVolume {
 
     fn list_game(
         &self,
-        record: &Listed,
+        record: &ListedRecord,
         cookie: u64,
         name: &mut String,
         listing: &mut Listing<'_>,
@@ -214,7 +218,7 @@ impl DatabaseVolume {
 
     /// A game of a listing. One of which a record is gone is still listed;
     /// whoever wants more of it is told so.
-    fn listed_game(&self, record: &Listed) -> Node {
+    fn listed_game(&self, record: &ListedRecord) -> Node {
         let entry = &record.entry;
         match &record.summary {
             Some(summary) => self.game_node(entry, summary),
@@ -223,7 +227,7 @@ impl DatabaseVolume {
     }
 }
 
-fn page_game(id: GameId, page: &mut volume::Page<'_>) -> bool {
+fn page_game(id: GameId, page: &mut volume::NumberListing<'_>) -> bool {
     page(Ino::new(GAME, id.0), cookie(id))
 }
 

@@ -8,7 +8,7 @@ use super::change::{inos, refusal};
 use super::directories::Entities;
 use super::groups::group_of;
 use crate::base::{ALL_GAMES, Merged};
-use crate::cbh::{EntityId, EntityKind, FileKind, Group};
+use crate::cbh::{EntityId, EntityKind, FileKind, GameGroup};
 use crate::fs::{ChangedTexts, Error, Ino, Refusal, Saved};
 use crate::names;
 
@@ -54,7 +54,7 @@ impl DatabaseVolume {
     ) -> Result<Saved, Refusal> {
         let kind = Entities::kind_of(directory).ok_or(Error::NotPermitted)?;
         let into = match group_of(into) {
-            Some(Group::Entity(of, into)) if of == kind => into,
+            Some(GameGroup::Entity(of, into)) if of == kind => into,
             _ => return Err(Error::NotPermitted.into()),
         };
         let named = self.groups.named(self.base.as_ref(), kind);
@@ -98,10 +98,12 @@ impl DatabaseVolume {
     }
 
     fn touched_by(&self, kind: EntityKind, id: EntityId) -> ChangedTexts {
-        let games = self.edited().map(|base| base.games_naming(kind, id));
+        let games = self.writable().map(|base| base.games_naming(kind, id));
         match games {
-            Ok(Ok(games)) if games.len() <= MOST_TOUCHED => ChangedTexts::Files(inos(&games)),
-            _ => ChangedTexts::Any,
+            Ok(Ok(games)) if games.len() <= MOST_TOUCHED => {
+                ChangedTexts::TextsAndListings(inos(&games))
+            }
+            _ => ChangedTexts::Unknown,
         }
     }
 }

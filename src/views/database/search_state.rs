@@ -13,7 +13,7 @@ use crate::cbh::Changes;
 use crate::fs::{Error, Ino, TextCache};
 use crate::game::Position;
 use crate::search::{GameSet, Played, RefusedQueries};
-use crate::views::positions::{Nodes, Scope};
+use crate::views::positions::{InoTable, Scope};
 
 /// Memory for texts of small files.
 const TEXT_BYTES: usize = 1 << 20;
@@ -25,7 +25,7 @@ const TABLES: usize = 64;
 /// its file, and where its merges are kept.
 #[derive(Clone, Debug)]
 pub(super) struct Common {
-    pub(super) nodes: Arc<Nodes>,
+    pub(super) nodes: Arc<InoTable>,
     pub(super) kept: Arc<KeptIndex>,
     pub(super) refused: Arc<RefusedQueries>,
     /// Where merges are kept, if directories of players and the like are merged.
@@ -33,7 +33,8 @@ pub(super) struct Common {
 }
 
 impl Common {
-    /// That of a base whose index may be in the directory `caches`.
+    /// Returns the common state of a base that has no remembered numbers and no
+    /// refused queries yet. `kept` holds its index of positions.
     pub(super) fn new(kept: KeptIndex) -> Common {
         Common {
             nodes: Arc::new(Positions::nodes()),
@@ -107,7 +108,7 @@ impl DatabaseVolume {
         Ok(explorer.games_at_position(&self.base, scope, position)?)
     }
 
-    /// Whether the moments of variations count.
+    /// Returns whether positions that occur only in variations count.
     pub(super) fn in_variations(&self, scope: &Scope) -> Result<bool, Error> {
         Ok(self.search.explorer.in_variations(&self.base, scope)?)
     }

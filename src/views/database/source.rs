@@ -167,7 +167,7 @@ impl Source for DatabaseSource {
 
 /// A directory of bases and books.
 #[derive(Debug)]
-pub struct Folder {
+pub struct BasesFolder {
     path: PathBuf,
     options: Options,
     book_options: BookOptions,
@@ -179,11 +179,11 @@ pub struct Folder {
     relisting: Mutex<Relisting>,
 }
 
-impl Folder {
+impl BasesFolder {
     /// The bases directly in `path`, all read as `options` say. Lengths of
     /// texts are kept in the directory `caches`.
-    pub fn new(path: &Path, options: Options, caches: Option<PathBuf>) -> Folder {
-        Folder {
+    pub fn new(path: &Path, options: Options, caches: Option<PathBuf>) -> BasesFolder {
+        BasesFolder {
             path: path.to_path_buf(),
             options,
             book_options: BookOptions::default(),
@@ -198,43 +198,43 @@ impl Folder {
 
     /// The same with archives that are read as these options say.
     #[must_use]
-    pub fn with_archives(mut self, archives: archive::Options) -> Folder {
+    pub fn with_archives(mut self, archives: archive::Options) -> BasesFolder {
         self.archives = archives;
         self
     }
 
     /// The same, games shown as by [`DatabaseSource::clean`].
     #[must_use]
-    pub fn clean(mut self, is_clean: bool) -> Folder {
+    pub fn clean(mut self, is_clean: bool) -> BasesFolder {
         self.is_clean = is_clean;
         self
     }
 
     /// The same with these directories.
     #[must_use]
-    pub fn showing(mut self, shown: Shown) -> Folder {
+    pub fn showing(mut self, shown: Shown) -> BasesFolder {
         self.shown = shown;
         self
     }
 
     /// The same, to be changed by `writer`, as far as they can be.
     #[must_use]
-    pub fn written_by(mut self, writer: Option<Writer>) -> Folder {
+    pub fn written_by(mut self, writer: Option<Writer>) -> BasesFolder {
         self.writer = writer;
         self
     }
 
     /// The same with books that are read as these options say.
     #[must_use]
-    pub fn with_books(self, book_options: BookOptions) -> Folder {
-        Folder {
+    pub fn with_books(self, book_options: BookOptions) -> BasesFolder {
+        BasesFolder {
             book_options,
             ..self
         }
     }
 }
 
-impl Bases for Folder {
+impl Bases for BasesFolder {
     fn path(&self) -> &Path {
         &self.path
     }

@@ -6,7 +6,7 @@ pub(crate) enum Item {
     /// Its directory.
     Directory,
     /// A file in there.
-    File(File),
+    File(PositionFile),
     /// `games/`
     Games,
     /// A link to its directory.
@@ -15,7 +15,7 @@ pub(crate) enum Item {
 
 /// A file in the directory of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum File {
+pub(crate) enum PositionFile {
     /// `position.fen`
     Fen,
     /// `board.txt`
@@ -53,21 +53,21 @@ pub(crate) enum LinkLocation {
 
 const ITEMS: [Item; 16] = [
     Item::Directory,
-    Item::File(File::Fen),
-    Item::File(File::Board),
-    Item::File(File::Moves),
-    Item::File(File::Stats),
-    Item::File(File::Line),
-    Item::File(File::BookPgn),
-    Item::File(File::GamesTsv),
-    Item::File(File::GamesPgn),
+    Item::File(PositionFile::Fen),
+    Item::File(PositionFile::Board),
+    Item::File(PositionFile::Moves),
+    Item::File(PositionFile::Stats),
+    Item::File(PositionFile::Line),
+    Item::File(PositionFile::BookPgn),
+    Item::File(PositionFile::GamesTsv),
+    Item::File(PositionFile::GamesPgn),
     Item::Games,
     Item::Link(LinkLocation::Fen),
     Item::Link(LinkLocation::Position),
     Item::Link(LinkLocation::Lines),
     Item::Link(LinkLocation::Above),
-    Item::File(File::Picture),
-    Item::File(File::Openings),
+    Item::File(PositionFile::Picture),
+    Item::File(PositionFile::Openings),
 ];
 
 impl Item {

@@ -9,7 +9,7 @@
 //! | `tree` | a link to the start |
 //!
 //! Since moves are links, a walk over directories ends wherever it begins, and a
-//! transposition is one directory. What was played is asked of [`Played`], which
+//! transposition is one directory. What was played is asked of [`PositionVolume`], which
 //! a book and a base are.
 //!
 //! | file | what is in it |
@@ -23,8 +23,8 @@ mod names;
 mod nodes;
 
 pub(crate) use crate::base::Scope;
-pub(crate) use items::{File, Item, LinkLocation, position_fen};
-pub(crate) use nodes::{Key, Nodes};
+pub(crate) use items::{Item, LinkLocation, PositionFile, position_fen};
+pub(crate) use nodes::{InoTable, NodeKey};
 
 use shakmaty::Move;
 
@@ -36,8 +36,8 @@ use crate::game::Position;
 const FIRST_MOVE: u64 = 32;
 
 /// What was played from positions. Numbers of what belongs to a position are
-/// told by the table of [`Nodes`].
-pub(crate) trait Played {
+/// told by the table of [`InoTable`].
+pub(crate) trait PositionVolume {
     /// What is listed in each position before its moves.
     fn items(&self) -> &'static [(&'static str, Item)];
 
@@ -53,7 +53,7 @@ pub(crate) trait Played {
     fn moves(&self, scope: &Scope, position: &Position) -> Result<Vec<Option<Move>>, Error>;
 
     /// The table of numbers.
-    fn nodes(&self) -> &Nodes;
+    fn nodes(&self) -> &InoTable;
 
     /// The node of something that belongs to a position.
     fn node(&self, ino: Ino, item: Item) -> Node;
@@ -61,7 +61,7 @@ pub(crate) trait Played {
 
 /// What a name in `fen/` stands for.
 pub(crate) fn lookup_in_fen(
-    played: &impl Played,
+    played: &impl PositionVolume,
     scope: &Scope,
     name: &[u8],
 ) -> Result<Node, Error> {
@@ -76,19 +76,23 @@ pub(crate) fn lookup_in_fen(
 }
 
 /// What a name in `line/` stands for.
-pub(crate) fn lookup_line(played: &impl Played, scope: &Scope, name: &[u8]) -> Result<Node, Error> {
+pub(crate) fn lookup_line(
+    played: &impl PositionVolume,
+    scope: &Scope,
+    name: &[u8],
+) -> Result<Node, Error> {
     let position = names::after(&played.start(), name).ok_or(Error::NotFound)?;
     link_to(played, scope, &position, LinkLocation::Lines)
 }
 
 /// The name that a position has in `fen/`; `None` if no name means it.
-pub(crate) fn name(played: &impl Played, position: &Position) -> Option<String> {
+pub(crate) fn name(played: &impl PositionVolume, position: &Position) -> Option<String> {
     names::name(&played.fields(position))
 }
 
 /// A link to a position that lies in this place.
 pub(crate) fn link_to(
-    played: &impl Played,
+    played: &impl PositionVolume,
     scope: &Scope,
     position: &Position,
     place: LinkLocation,
@@ -97,8 +101,13 @@ pub(crate) fn link_to(
     node_of(played, scope, name, Item::Link(place))
 }
 
-fn node_of(played: &impl Played, scope: &Scope, name: String, item: Item) -> Result<Node, Error> {
-    let key = Key {
+fn node_of(
+    played: &impl PositionVolume,
+    scope: &Scope,
+    name: String,
+    item: Item,
+) -> Result<Node, Error> {
+    let key = NodeKey {
         scope: scope.clone(),
         position: Some(name.into()),
     };
@@ -108,8 +117,8 @@ fn node_of(played: &impl Played, scope: &Scope, name: String, item: Item) -> Res
 
 /// What a name in the directory of a position stands for.
 pub(crate) fn lookup_in_position(
-    played: &impl Played,
-    key: &Key,
+    played: &impl PositionVolume,
+    key: &NodeKey,
     name: &[u8],
 ) -> Result<Node, Error> {
     let mut items = played.items().iter();
@@ -123,8 +132,8 @@ pub(crate) fn lookup_in_position(
 
 /// Lists the directory of a position: its files, and its moves.
 pub(crate) fn list_position(
-    played: &impl Played,
-    key: &Key,
+    played: &impl PositionVolume,
+    key: &NodeKey,
     after: u64,
     listing: &mut Listing<'_>,
 ) -> Result<(), Error> {

@@ -2,9 +2,9 @@
 //!
 //! There are far more positions than numbers could be computed for, so the
 //! number of one is a hash of it, and what it means is remembered here while
-//! there is room; those longest untouched leave first. Who comes with a number
-//! that was forgotten is told that it is stale, whereupon the kernel looks the
-//! path up again.
+//! there is room; the least recently used are dropped first. A request with a
+//! number that was dropped fails with `ESTALE`, and the kernel then looks up the
+//! path again.
 //!
 //! Each has a block of numbers: for its directory, for each file in there, and
 //! for links to it. What is remembered does not depend on the state of the book
@@ -35,13 +35,13 @@ const PROBES: u64 = 4;
 
 /// Owner of a block of numbers: a scope, or a position in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
+pub(crate) struct NodeKey {
     pub(crate) scope: Scope,
     /// The name of a position; none for the scope itself.
     pub(crate) position: Option<Box<str>>,
 }
 
-impl Key {
+impl NodeKey {
     /// The position, if it is one.
     pub(crate) fn position(&self) -> Result<Position, Error> {
         let name = self.position.as_ref().ok_or(Error::NotADirectory)?;
@@ -67,34 +67,34 @@ impl Key {
 
 /// The table of numbers.
 #[derive(Debug)]
-pub(crate) struct Nodes {
+pub(crate) struct InoTable {
     /// The numbers from the first to before the last.
     first: Ino,
     blocks: u64,
-    known: Mutex<Known>,
+    known: Mutex<KnownNumbers>,
 }
 
 #[derive(Debug)]
-struct Known {
-    keys: LruCache<u64, Key>,
+struct KnownNumbers {
+    keys: LruCache<u64, NodeKey>,
     bytes: usize,
 }
 
-impl Nodes {
+impl InoTable {
     /// A table of the numbers of the kinds from `first` to before `end`.
-    pub(crate) fn new(first: u8, end: u8) -> Nodes {
+    pub(crate) fn new(first: u8, end: u8) -> InoTable {
         let (first, end) = (Ino::new(first, 0), Ino::new(end, 0));
-        Nodes {
+        InoTable {
             first,
             blocks: (end.0 - first.0) / BLOCK,
-            known: Mutex::new(Known {
+            known: Mutex::new(KnownNumbers {
                 keys: LruCache::unbounded(),
                 bytes: 0,
             }),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KnownNumbers> {
         self.known.lock()
     }
 
@@ -104,7 +104,7 @@ impl Nodes {
     /// # Errors
     ///
     /// [`Error::Stale`] if there is no block for it; as good as never.
-    pub(crate) fn number(&self, key: &Key, place: u64) -> Result<Ino, Error> {
+    pub(crate) fn number(&self, key: &NodeKey, place: u64) -> Result<Ino, Error> {
         let block = if key.scope.is_empty() && key.position.is_none() {
             0
         } else {
@@ -113,7 +113,7 @@ impl Nodes {
         Ok(Ino(self.first.0 + block * BLOCK + place))
     }
 
-    fn block(&self, key: &Key) -> Result<u64, Error> {
+    fn block(&self, key: &NodeKey) -> Result<u64, Error> {
         let hash = key.hash();
         let mut known = self.lock();
         let mut free = None;
@@ -143,12 +143,12 @@ impl Nodes {
     ///
     /// [`Error::NotFound`] if it is in none, [`Error::Stale`] if that is not
     /// remembered.
-    pub(crate) fn key(&self, ino: Ino) -> Result<(Key, u64), Error> {
+    pub(crate) fn key(&self, ino: Ino) -> Result<(NodeKey, u64), Error> {
         let (block, place) = self.block_of(ino).ok_or(Error::NotFound)?;
         if block == 0 {
             let scope = Arc::default();
             let position = None;
-            return Ok((Key { scope, position }, place));
+            return Ok((NodeKey { scope, position }, place));
         }
         let key = self.lock().keys.get(&block).cloned();
         Ok((key.ok_or(Error::Stale)?, place))
@@ -170,8 +170,8 @@ impl Nodes {
 mod tests {
     use super::*;
 
-    fn key(terms: &[&str], position: Option<&str>) -> Key {
-        Key {
+    fn key(terms: &[&str], position: Option<&str>) -> NodeKey {
+        NodeKey {
             scope: terms.iter().map(|term| Box::from(*term)).collect(),
             position: position.map(Box::from),
         }
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_position_has_one_block_and_the_block_that_position() {
-        let [nodes, other] = [(); 2].map(|()| Nodes::new(41, 43));
+        let [nodes, other] = [(); 2].map(|()| InoTable::new(41, 43));
         let keys = [
             key(&[], Some("a")),
             key(&["a"], None),
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn keys_of_one_hash_have_blocks_side_by_side() {
-        let nodes = Nodes::new(41, 42);
+        let nodes = InoTable::new(41, 42);
         let one = key(&[], Some("a"));
         let first = nodes.number(&one, 0).unwrap();
         let (block, _) = nodes.block_of(first).unwrap();
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn no_more_is_remembered_than_there_is_room_for() {
-        let nodes = Nodes::new(41, 61);
+        let nodes = InoTable::new(41, 61);
         let long = "x".repeat(10_000);
         let number = |at: usize| nodes.number(&key(&[&long], Some(&at.to_string())), 0);
         let first = number(0).unwrap();

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::lists::{Record, summary_of};
+use super::lists::{RecordPair, summary_of};
 use super::{Database, Error, FileKind, GameId, RECORD_BYTES, ReadBuffer, record_offset};
 use crate::cbh::base::summary::Summary;
 use crate::cbh::extended::ExtendedRecord;
@@ -11,7 +11,7 @@ use crate::cbh::record::Entry;
 
 /// A record in a listing, with the summary of a game.
 #[derive(Clone, Copy, Debug)]
-pub struct Listed {
+pub struct ListedRecord {
     /// The fields of every record.
     pub entry: Entry,
     /// The summary of a game; `None` if it cannot be read, or its record in
@@ -43,16 +43,21 @@ impl Database {
     /// # Errors
     ///
     /// As [`entries`](Database::entries).
-    pub fn listed(&self, first: GameId, count: u32, listed: &mut Vec<Listed>) -> Result<(), Error> {
+    pub fn listed(
+        &self,
+        first: GameId,
+        count: u32,
+        listed: &mut Vec<ListedRecord>,
+    ) -> Result<(), Error> {
         self.for_each_left(first, count, &mut |record| {
-            listed.push(Listed {
+            listed.push(ListedRecord {
                 entry: self.entry_of(record),
                 summary: summary_of(record).filter(|_| self.has_kept(record)),
             });
         })
     }
 
-    fn entry_of(&self, record: &Record<'_>) -> Entry {
+    fn entry_of(&self, record: &RecordPair<'_>) -> Entry {
         let is_whole = record.extended.len() == self.extended_record_bytes();
         Entry {
             id: record.id,
@@ -66,7 +71,7 @@ impl Database {
 
     /// Returns whether the record in `.cbj` is as long as when the base was
     /// opened.
-    fn has_kept(&self, record: &Record<'_>) -> bool {
+    fn has_kept(&self, record: &RecordPair<'_>) -> bool {
         let Some((header, storage)) = &self.extended else {
             return true;
         };
@@ -84,7 +89,7 @@ impl Database {
         &self,
         first: GameId,
         count: u32,
-        take: &mut dyn FnMut(&Record<'_>),
+        take: &mut dyn FnMut(&RecordPair<'_>),
     ) -> Result<(), Error> {
         let first = first.0.max(1);
         let end = first

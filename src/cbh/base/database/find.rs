@@ -17,18 +17,18 @@ type NameNumber = usize;
 
 /// A search for the games of mentions. It must be given all players, then all
 /// games.
-pub(crate) struct Search<'m> {
+pub(crate) struct MentionSearch<'m> {
     mentions: &'m HashSet<GameMention>,
     names: HashMap<(&'m str, &'m str), NameNumber>,
     players: HashMap<u32, NameNumber>,
-    candidates: HashMap<(NameNumber, NameNumber), Vec<Candidate>>,
+    candidates: HashMap<(NameNumber, NameNumber), Vec<MentionCandidate>>,
 }
 
-impl<'m> Search<'m> {
+impl<'m> MentionSearch<'m> {
     /// Begins a search for all mentions.
-    pub(crate) fn new(mentions: &'m HashSet<GameMention>) -> Search<'m> {
+    pub(crate) fn new(mentions: &'m HashSet<GameMention>) -> MentionSearch<'m> {
         let names = number_names(mentions);
-        let mut search = Search {
+        let mut search = MentionSearch {
             mentions,
             names,
             players: HashMap::new(),
@@ -55,7 +55,7 @@ impl<'m> Search<'m> {
     }
 
     /// Adds a game that is not deleted, with its players.
-    pub(crate) fn game(&mut self, [white, black]: [u32; 2], candidate: Candidate) {
+    pub(crate) fn game(&mut self, [white, black]: [u32; 2], candidate: MentionCandidate) {
         let (white, black) = (self.players.get(&white), self.players.get(&black));
         let (Some(white), Some(black)) = (white, black) else {
             return;
@@ -94,25 +94,26 @@ impl<'m> Search<'m> {
 
 fn only_one(
     mention: &GameMention,
-    candidates: &[Candidate],
+    candidates: &[MentionCandidate],
     tournaments: &mut HashMap<u32, Tournament>,
     read: &mut dyn FnMut(u32) -> Result<Tournament, Error>,
 ) -> Result<Option<GameId>, Error> {
     if let [one] = candidates {
         return Ok(Some(one.id));
     }
-    for Candidate { tournament, .. } in candidates {
+    for MentionCandidate { tournament, .. } in candidates {
         if !tournaments.contains_key(tournament) {
             tournaments.insert(*tournament, read(*tournament)?);
         }
     }
     let none = Tournament::default();
-    let event = |candidate: &Candidate| tournaments.get(&candidate.tournament).unwrap_or(&none);
+    let event =
+        |candidate: &MentionCandidate| tournaments.get(&candidate.tournament).unwrap_or(&none);
     let mut left = candidates.to_vec();
-    let has_title = |one: &Candidate| event(one).title.trim() == mention.title;
-    let has_place = |one: &Candidate| event(one).place.trim() == mention.place;
+    let has_title = |one: &MentionCandidate| event(one).title.trim() == mention.title;
+    let has_place = |one: &MentionCandidate| event(one).place.trim() == mention.place;
     let has_date =
-        |one: &Candidate| mention.has_date(one.date) || mention.has_date(event(one).start);
+        |one: &MentionCandidate| mention.has_date(one.date) || mention.has_date(event(one).start);
     if !mention.title.is_empty() {
         narrow(&mut left, has_title);
     }
@@ -128,7 +129,7 @@ fn only_one(
 
 /// A game of two searched players.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidate {
+pub(crate) struct MentionCandidate {
     /// Its id.
     pub(crate) id: GameId,
     /// Id of its tournament.
@@ -154,7 +155,7 @@ impl Database {
         if mentions.is_empty() {
             return Ok(HashMap::new());
         }
-        let mut search = Search::new(mentions);
+        let mut search = MentionSearch::new(mentions);
         self.players
             .for_each(self.page, |id, name| search.player(id, name))
             .map_err(|source| self.io(FileKind::Players, source))?;
@@ -165,7 +166,7 @@ impl Database {
             let Ok(record) = GameRecord::decode(bytes) else {
                 return;
             };
-            let candidate = Candidate {
+            let candidate = MentionCandidate {
                 id,
                 tournament: record.tournament,
                 date: record.date,
@@ -203,7 +204,7 @@ fn number_names(mentions: &HashSet<GameMention>) -> HashMap<(&str, &str), NameNu
 }
 
 /// Keeps the candidates that agree, if any does.
-fn narrow(candidates: &mut Vec<Candidate>, agrees: impl Fn(&Candidate) -> bool) {
+fn narrow(candidates: &mut Vec<MentionCandidate>, agrees: impl Fn(&MentionCandidate) -> bool) {
     if candidates.iter().any(&agrees) {
         candidates.retain(agrees);
     }

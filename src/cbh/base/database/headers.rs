@@ -1,7 +1,7 @@
 //! Reads the headers of a game from its records and entities.
 
 use super::{Database, Decoded, record_offset};
-use crate::cbh::entities::{EntityFile, Kind, LookupError};
+use crate::cbh::entities::{EntityFile, EntityLayout, LookupError};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::record::GameRecord;
 use crate::cbh::{Error, FileKind, GameId};
@@ -120,7 +120,7 @@ pub(super) struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    pub(super) fn read<K: Kind>(
+    pub(super) fn read<K: EntityLayout>(
         &mut self,
         kind: FileKind,
         file: &EntityFile<K>,
@@ -143,7 +143,7 @@ impl Lookup<'_> {
     }
 
     /// A negative id means "none". Without the file, the entity is unknown.
-    pub(super) fn read_optional<K: Kind>(
+    pub(super) fn read_optional<K: EntityLayout>(
         &mut self,
         kind: FileKind,
         file: Option<&EntityFile<K>>,

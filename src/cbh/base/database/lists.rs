@@ -87,7 +87,7 @@ impl<T> Cached<T> {
 
 /// The records of a game or text.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cbh) struct Record<'a> {
+pub(in crate::cbh) struct RecordPair<'a> {
     pub(in crate::cbh) id: GameId,
     pub(in crate::cbh) kind: RecordKind,
     pub(in crate::cbh) is_deleted: bool,
@@ -243,7 +243,7 @@ impl Database {
         &self,
         ids: Range<u32>,
         with_extended: bool,
-        take: &mut dyn FnMut(&Record<'_>),
+        take: &mut dyn FnMut(&RecordPair<'_>),
     ) -> Result<(), Error> {
         let (mut buffer, mut extended_buffer) = (ReadBuffer::default(), ReadBuffer::default());
         let mut first = ids.start.max(1);
@@ -273,14 +273,14 @@ impl Database {
         first: u32,
         records: &[u8],
         extended: &[u8],
-        take: &mut dyn FnMut(&Record<'_>),
+        take: &mut dyn FnMut(&RecordPair<'_>),
     ) {
         let extended = extended.chunks(self.extended_record_bytes());
         let extended = extended.chain(std::iter::repeat(&[][..]));
         let records = (first..).zip(records.chunks_exact(RECORD_BYTES));
         for ((id, bytes), extended) in records.zip(extended) {
             if let Some((kind, is_deleted)) = record::decode_kind(bytes) {
-                take(&Record {
+                take(&RecordPair {
                     id: GameId(id),
                     kind,
                     is_deleted,
@@ -293,7 +293,7 @@ impl Database {
 }
 
 /// Returns the summary, if the record is that of a game.
-pub(super) fn summary_of(record: &Record<'_>) -> Option<Summary> {
+pub(super) fn summary_of(record: &RecordPair<'_>) -> Option<Summary> {
     if record.kind != RecordKind::Game {
         return None;
     }

@@ -11,13 +11,15 @@ use super::lists::CachedLists;
 use super::{Database, Options, io_error};
 use crate::bytes::Malformed;
 use crate::cbh::annotations;
-use crate::cbh::entities::{EntityFile, Kind, LookupError, Players, TournamentExtras, Tournaments};
+use crate::cbh::entities::{
+    EntityFile, EntityLayout, LookupError, Players, TournamentExtras, Tournaments,
+};
 use crate::cbh::extended;
 use crate::cbh::layout::top_games::TopGames;
 use crate::cbh::record::{self, MOST_GAMES, RECORD_BYTES};
 use crate::cbh::{CodePage, Error, Family, FileKind, GameId};
 use crate::game::Defect;
-use crate::storage::{self, Access, FilesAfter, MemoryFile, ReadBuffer, Storage, Store};
+use crate::storage::{self, FilesAfter, MemoryFile, ReadBuffer, Storage, Store, StoreAccess};
 
 /// Opens a file of a base.
 pub type Opener<'a> = dyn Fn(&Path) -> io::Result<Box<dyn Storage>> + 'a;
@@ -33,7 +35,7 @@ impl Database {
     /// aside, and one of entities without its header is read as far as that
     /// can be done: both are named in [`defects`](Database::defects).
     pub fn open(path: &Path, options: &Options) -> Result<Database, Error> {
-        let store = Family::locate(path)?.store(Access::ReadOnly, "")?;
+        let store = Family::locate(path)?.store(StoreAccess::ReadOnly, "")?;
         Database::open_in(path, options, Arc::new(store))
     }
 
@@ -60,7 +62,7 @@ impl Database {
     ///
     /// As [`open`](Database::open).
     pub fn open_family(family: Family, options: &Options) -> Result<Database, Error> {
-        let store = Arc::new(family.store(Access::ReadOnly, "")?);
+        let store = Arc::new(family.store(StoreAccess::ReadOnly, "")?);
         let saves = store.saves();
         let open = |path: &Path| open_stored(path, |name| store.file(name));
         let mut database = Database::open_with(family, options, &open)?;
@@ -140,7 +142,7 @@ impl Database {
         options: &Options,
         open: &Opener<'_>,
     ) -> Result<Database, Error> {
-        let files = Files {
+        let files = BaseOpening {
             family: &family,
             open,
         };
@@ -197,12 +199,12 @@ impl Database {
 }
 
 /// Opens the files of a base.
-struct Files<'a> {
+struct BaseOpening<'a> {
     family: &'a Family,
     open: &'a Opener<'a>,
 }
 
-impl Files<'_> {
+impl BaseOpening<'_> {
     fn open(&self, kind: FileKind, path: &Path) -> Result<Box<dyn Storage>, Error> {
         (self.open)(path).map_err(|source| self.io(kind, source))
     }
@@ -222,7 +224,7 @@ impl Files<'_> {
     }
 
     /// Opens a file of entities; one whose header is damaged is noted.
-    fn entities<K: Kind>(
+    fn entities<K: EntityLayout>(
         &self,
         kind: FileKind,
         defects: &mut Vec<Defect>,
@@ -230,7 +232,7 @@ impl Files<'_> {
         self.opened(kind, self.required(kind)?, defects)
     }
 
-    fn optional_entities<K: Kind>(
+    fn optional_entities<K: EntityLayout>(
         &self,
         kind: FileKind,
         defects: &mut Vec<Defect>,
@@ -241,7 +243,7 @@ impl Files<'_> {
             .transpose()
     }
 
-    fn opened<K: Kind>(
+    fn opened<K: EntityLayout>(
         &self,
         kind: FileKind,
         storage: Box<dyn Storage>,
@@ -261,7 +263,7 @@ impl Files<'_> {
         &self,
         kind: FileKind,
         open: impl FnOnce(Box<dyn Storage>) -> io::Result<Result<T, Malformed>>,
-    ) -> Result<Option<Result<T, Fault>>, Error> {
+    ) -> Result<Option<Result<T, OptionalFileDefect>>, Error> {
         let opened = |storage| match open(storage) {
             Ok(Ok(file)) => Ok(file),
             Ok(Err(fault)) => Err((kind, LookupError::from(fault))),
@@ -276,12 +278,12 @@ impl Files<'_> {
 }
 
 /// What is wrong with an optional file.
-type Fault = (FileKind, LookupError);
+type OptionalFileDefect = (FileKind, LookupError);
 
 /// An optional file if it can be used; a damaged one is left aside and noted.
 fn keep<T>(
-    opened: Option<Result<T, Fault>>,
-    files: &Files<'_>,
+    opened: Option<Result<T, OptionalFileDefect>>,
+    files: &BaseOpening<'_>,
     defects: &mut Vec<Defect>,
 ) -> Result<Option<T>, Error> {
     match opened {
@@ -375,11 +377,11 @@ fn last_id(
 
 fn open_extended(
     storage: Box<dyn Storage>,
-) -> Result<(extended::FileHeader, Box<dyn Storage>), LookupError> {
+) -> Result<(extended::ExtendedHeader, Box<dyn Storage>), LookupError> {
     let mut buffer = ReadBuffer::default();
     let bytes = storage
         .read_up_to(0, extended::HEADER_BYTES, &mut buffer)
         .map_err(LookupError::Io)?;
-    let header = extended::FileHeader::decode(bytes).map_err(LookupError::from)?;
+    let header = extended::ExtendedHeader::decode(bytes).map_err(LookupError::from)?;
     Ok((header, storage))
 }

@@ -68,7 +68,7 @@ impl Matched {
         let mut old = in_stored_order(read);
         old.retain(|ply| is_taken.get(ply.index()) == Some(&false));
         let mut new = in_stored_order(edited);
-        new.retain(|ply| self.read_of(*ply).is_none());
+        new.retain(|ply| self.stored_ply(*ply).is_none());
         let moves = |tree: &MoveTree, plies: &[PlyId]| -> Vec<Option<Move>> {
             plies.iter().map(|&ply| move_of(tree, ply)).collect()
         };
@@ -86,7 +86,7 @@ impl Matched {
         }
     }
 
-    pub(super) fn read_of(&self, edited: PlyId) -> Option<PlyId> {
+    pub(super) fn stored_ply(&self, edited: PlyId) -> Option<PlyId> {
         *self.read.get(edited.index())?
     }
 }

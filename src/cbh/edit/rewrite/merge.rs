@@ -17,17 +17,17 @@ use std::ops::Range;
 use super::{MergedRemark, OldRemark};
 use crate::cbh::CodePage;
 use crate::cbh::annotations::{divide, encode_edited, encode_remark};
-use crate::game::{Annotation, Text, shown_words};
+use crate::game::{Annotation, AnnotationText, shown_words};
 
 /// Merges the annotations of one game.
-pub(super) struct Merge<'m> {
+pub(super) struct AnnotationMerge<'m> {
     old: &'m [OldRemark<'m>],
     page: CodePage,
     /// By index of the stored annotation: whether it is paired.
     is_taken: Vec<bool>,
     merged: Vec<MergedRemark>,
     /// Added texts, with their index in `merged`.
-    added: Vec<(usize, &'m Text)>,
+    added: Vec<(usize, &'m AnnotationText)>,
 }
 
 /// An edited annotation and the stored ones it is paired with.
@@ -52,22 +52,22 @@ enum Likeness {
 
 /// The value that must be equal in a pair: kind, whether it is a text, and the
 /// rest depending on [`Likeness`].
-type Key = (u8, bool, Vec<u8>);
+type MergeKey = (u8, bool, Vec<u8>);
 
 /// The place of an annotation on its ply: index of a stored annotation, the
 /// side of it, and a number that orders added ones.
-type MergePosition = (usize, Side, usize);
+type MergePosition = (usize, MergeSide, usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
+enum MergeSide {
     Before,
     At,
     Behind,
 }
 
-impl<'m> Merge<'m> {
-    pub(super) fn new(old: &'m [OldRemark<'m>], page: CodePage) -> Merge<'m> {
-        Merge {
+impl<'m> AnnotationMerge<'m> {
+    pub(super) fn new(old: &'m [OldRemark<'m>], page: CodePage) -> AnnotationMerge<'m> {
+        AnnotationMerge {
             old,
             page,
             is_taken: vec![false; old.len()],
@@ -117,7 +117,7 @@ impl<'m> Merge<'m> {
                 payload,
                 was: Some(at),
             };
-            ((at, Side::At, 0), remark, None)
+            ((at, MergeSide::At, 0), remark, None)
         }));
         placed.sort_by_key(|(place, ..)| *place);
         for (_, mut remark, text) in placed {
@@ -167,7 +167,7 @@ impl<'m> Merge<'m> {
         self.old.get(at).map(|(_, value)| value)
     }
 
-    fn text(&self, at: usize) -> Option<&'m Text> {
+    fn text(&self, at: usize) -> Option<&'m AnnotationText> {
         self.value(at).and_then(text_of)
     }
 
@@ -204,7 +204,7 @@ impl<'m> Merge<'m> {
         &self,
         mut remarks: impl Iterator<Item = &'a Annotation> + Clone,
         likeness: Likeness,
-    ) -> Option<Key> {
+    ) -> Option<MergeKey> {
         if likeness == Likeness::Shown {
             return match remarks.next()? {
                 Annotation::Training(question) => {
@@ -213,7 +213,7 @@ impl<'m> Merge<'m> {
                 _ => None,
             };
         }
-        let texts: Vec<&Text> = remarks.clone().filter_map(text_of).collect();
+        let texts: Vec<&AnnotationText> = remarks.clone().filter_map(text_of).collect();
         let first = remarks.next()?;
         let Some(text) = texts.first() else {
             let (kind, payload) = encode_remark(first, self.page);
@@ -237,7 +237,7 @@ impl<'m> Merge<'m> {
     /// Pairs equal keys in order. If a text is the last edited one of its
     /// language, all remaining stored ones belong to it.
     fn pair(&self, free: &mut Vec<Vec<usize>>, pairs: &mut [Pair<'m>], likeness: Likeness) {
-        let mut by_key: HashMap<Key, VecDeque<Vec<usize>>> = HashMap::new();
+        let mut by_key: HashMap<MergeKey, VecDeque<Vec<usize>>> = HashMap::new();
         let mut left = Vec::new();
         for unit in free.drain(..) {
             let values = unit.iter().filter_map(|at| self.value(*at));
@@ -308,7 +308,7 @@ impl<'m> Merge<'m> {
                 .filter_map(|&at| Some((at, stored(at)?.to_vec())))
                 .collect();
         }
-        let parts: Vec<&Text> = pair.old.iter().filter_map(|at| self.text(*at)).collect();
+        let parts: Vec<&AnnotationText> = pair.old.iter().filter_map(|at| self.text(*at)).collect();
         let shares = match parts.as_slice() {
             [_] => vec![edited.text.clone()],
             parts => {
@@ -322,7 +322,7 @@ impl<'m> Merge<'m> {
             let is_first = payloads.is_empty();
             if let Some(stored) = stored(at).filter(|_| !text.is_empty() || (is_empty && is_first))
             {
-                let text = Text {
+                let text = AnnotationText {
                     text,
                     language: edited.language,
                     lead: if is_first { edited.lead } else { part.lead },
@@ -359,16 +359,16 @@ impl<'m> Merge<'m> {
         start: usize,
         pairs: &[Pair<'m>],
         kept: &[(usize, u8, Vec<u8>)],
-    ) -> Vec<(MergePosition, MergedRemark, Option<&'m Text>)> {
-        let mut beside: HashMap<u8, (usize, Side)> = HashMap::new();
+    ) -> Vec<(MergePosition, MergedRemark, Option<&'m AnnotationText>)> {
+        let mut beside: HashMap<u8, (usize, MergeSide)> = HashMap::new();
         for (at, kind, _) in kept {
-            let place = beside.entry(*kind).or_insert((*at, Side::Before));
+            let place = beside.entry(*kind).or_insert((*at, MergeSide::Before));
             place.0 = place.0.min(*at);
         }
         let mut added = Vec::new();
         for (index, pair) in pairs.iter().enumerate() {
             if let Some(last) = pair.old.iter().max() {
-                beside.insert(kind_of(pair.edited, self.page), (*last, Side::Behind));
+                beside.insert(kind_of(pair.edited, self.page), (*last, MergeSide::Behind));
                 continue;
             }
             let (kind, payload) = encode_remark(pair.edited, self.page);
@@ -377,7 +377,7 @@ impl<'m> Merge<'m> {
                     .iter()
                     .filter(|(_, other, _)| rank(*other) <= rank(kind));
                 let last = before.map(|(at, ..)| *at).max();
-                last.map_or((start, Side::Before), |at| (at, Side::Behind))
+                last.map_or((start, MergeSide::Before), |at| (at, MergeSide::Behind))
             };
             let (at, side) = *beside.entry(kind).or_insert_with(usual);
             let remark = MergedRemark {
@@ -392,7 +392,7 @@ impl<'m> Merge<'m> {
     }
 }
 
-pub(super) fn text_of(remark: &Annotation) -> Option<&Text> {
+pub(super) fn text_of(remark: &Annotation) -> Option<&AnnotationText> {
     match remark {
         Annotation::TextAfter(text) | Annotation::TextBefore(text) => Some(text),
         _ => None,
@@ -400,8 +400,8 @@ pub(super) fn text_of(remark: &Annotation) -> Option<&Text> {
 }
 
 /// Returns whether PGN shows two adjacent texts of one kind as one.
-fn are_read_as_one(first: &Text, second: &Text) -> bool {
-    let has_words = |text: &Text| shown_words(&text.text).next().is_some();
+fn are_read_as_one(first: &AnnotationText, second: &AnnotationText) -> bool {
+    let has_words = |text: &AnnotationText| shown_words(&text.text).next().is_some();
     (first.language, first.lead) == (second.language, second.lead)
         && has_words(first)
         && has_words(second)
@@ -422,7 +422,7 @@ fn kind_of(remark: &Annotation, page: CodePage) -> u8 {
 }
 
 /// Returns the words of texts that PGN shows as one.
-pub(super) fn words<'t>(texts: impl IntoIterator<Item = &'t Text>) -> String {
+pub(super) fn words<'t>(texts: impl IntoIterator<Item = &'t AnnotationText>) -> String {
     let mut words = String::new();
     for text in texts {
         for word in shown_words(&text.text) {

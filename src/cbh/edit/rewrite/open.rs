@@ -14,8 +14,8 @@ mod usual;
 use std::borrow::Cow;
 
 use super::Matched;
-use crate::game::{Annotation, Annotations, Game, Nation, Open, PlyId};
-use places::Places;
+use crate::game::{Annotation, Annotations, Game, Nation, PlyId, Unspecified};
+use places::TextPlaces;
 use usual::Usual;
 
 /// Returns the edited game with nothing left open.
@@ -36,12 +36,12 @@ pub(in crate::cbh) fn settled<'g>(read: &Game, edited: &'g Game) -> Cow<'g, Game
     let mut remarks: Vec<(PlyId, Annotation)> =
         remarks.map(|(ply, remark)| (ply, remark.clone())).collect();
     if moves_texts {
-        remarks = Places::new(read, edited, &matched).restore(remarks);
+        remarks = TextPlaces::new(read, edited, &matched).restore(remarks);
     }
     usual.restore(read, &matched, &mut remarks);
     remarks.dedup_by(|(ply, remark), (before, last)| ply == before && last.join(remark));
     let mut game = edited.clone();
-    game.open = Open::default();
+    game.open = Unspecified::default();
     game.annotations = Annotations::default();
     game.annotations.append(remarks);
     for (position, remark) in edited.annotations.stray() {

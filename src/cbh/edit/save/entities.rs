@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::SaveError;
 use super::base_scan::{BaseScan, IdsByFile};
-use crate::cbh::base::references::{EntityRef, Reference};
+use crate::cbh::base::references::{EntityRef, ReferenceCount};
 use crate::cbh::entities::{
     EVENT_FLAGS, EditError, Entity, EntityEditor, EntityId, NameForm, TreeOrder, Unfit,
 };
@@ -432,7 +432,7 @@ impl<'a> EntityEdits<'a> {
     pub(super) fn set_reference(
         &mut self,
         (file, id): EntityRef,
-        found: Reference,
+        found: ReferenceCount,
     ) -> Result<(), SaveError> {
         let edit = self.edit(file)?;
         edit.found.clear();

@@ -98,7 +98,7 @@ impl fmt::Display for SaveError {
                 write!(f, "{field}: there is no place for {value}: {why}")
             }
             SaveError::ReadsBackOtherwise => f.write_str(
-                "its start position and moves have no form in a base that is read back the same",
+                "the base cannot store its start position and moves so that they are read back unchanged",
             ),
             SaveError::Damaged(file, what) => {
                 write!(f, ".{} is damaged: {what}", file.extension())

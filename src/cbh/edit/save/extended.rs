@@ -2,13 +2,13 @@
 
 use super::writing::write_joined;
 use super::{SaveError, Saver, file_name};
-use crate::cbh::extended::{ExtendedRecord, FileHeader, HEADER_BYTES};
+use crate::cbh::extended::{ExtendedHeader, ExtendedRecord, HEADER_BYTES};
 use crate::cbh::record::{self, GameRecord};
 use crate::cbh::{FileKind, GameId, RecordKind};
 use crate::storage::Transaction;
 
 /// Version and record size of a new `.cbj`.
-pub(super) const NEW_EXTENDED: FileHeader = FileHeader {
+pub(super) const NEW_EXTENDED: ExtendedHeader = ExtendedHeader {
     version: 11,
     record_bytes: 120,
     count: 0,
@@ -63,8 +63,8 @@ impl Saver<'_> {
         Ok(())
     }
 
-    /// Lets the file, made if need be, have records up to this one: those
-    /// that are missing are of games of which no more is known.
+    /// Extends `.cbj` up to this record, and creates it if there is none. Records that
+    /// were missing before get default values.
     fn reach(&mut self, id: GameId) -> Result<(), SaveError> {
         let mut header = self.extended.unwrap_or(NEW_EXTENDED);
         let size = header.record_bytes as usize;

@@ -15,7 +15,7 @@ use crate::cbh::layout::shown::{
 };
 use crate::cbh::record::{self, CHESS960_WORDS, GameRecord};
 use crate::game::{
-    Date, Game, GameResult, GameTag, HIGHEST_ELO, Headers, PlayerName, RatingType, Source, Team,
+    Date, Game, GameLabel, GameResult, HIGHEST_ELO, Headers, PlayerName, RatingType, Source, Team,
     Tournament,
 };
 use crate::storage::ReadBuffer;
@@ -362,7 +362,12 @@ impl Saver<'_> {
         Ok(id.cast_signed())
     }
 
-    fn label(&mut self, id: i32, old: Option<&GameTag>, new: &GameTag) -> Result<i32, SaveError> {
+    fn label(
+        &mut self,
+        id: i32,
+        old: Option<&GameLabel>,
+        new: &GameLabel,
+    ) -> Result<i32, SaveError> {
         if old.is_some_and(|old| shows_label(old, new)) {
             return Ok(id);
         }

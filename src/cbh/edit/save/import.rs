@@ -36,13 +36,13 @@ const RECORDS_AT_ONCE: u32 = 4096;
 pub struct PreparedGame {
     game: Game,
     moves: Encoded,
-    past: Option<Past>,
+    past: Option<CopiedMetadata>,
 }
 
 /// Properties of a game or text in another base that are not part of its
 /// content, and that a copy keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Past {
+pub struct CopiedMetadata {
     /// Whether it is deleted.
     pub is_deleted: bool,
     /// Stamp of creation, as `.cbj` has it; 0 if not known.
@@ -73,7 +73,7 @@ impl PreparedGame {
 
     /// The same as a copy of a game with this past.
     #[must_use]
-    pub fn with_past(self, past: Past) -> PreparedGame {
+    pub fn with_past(self, past: CopiedMetadata) -> PreparedGame {
         PreparedGame {
             past: Some(past),
             ..self
@@ -106,7 +106,8 @@ pub struct Imported {
     pub last_id: u32,
     /// The numbers of the games that it added.
     pub games: Range<u32>,
-    /// The numbers of all that it has, in its order.
+    /// The numbers of all games of the imported text, in its order, those that replaced
+    /// earlier games included.
     pub all: Vec<GameId>,
     /// The games and entities that it concerns.
     pub effects: Effects,

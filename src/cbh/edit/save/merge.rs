@@ -13,7 +13,7 @@ use crate::cbh::{FileKind, GameId, RecordKind};
 
 /// A place of a game or text that names an entity of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mention {
+pub struct ReferenceSite {
     /// The game or text.
     pub game: GameId,
     /// The side, of players and teams.
@@ -27,21 +27,22 @@ pub struct Mention {
 type Places<'r> = [Option<&'r mut u32>; 2];
 
 impl Saver<'_> {
-    /// Lets other entities of the same kind be named where `other` gives one for a
-    /// mention in games and texts with these numbers. Returns the mentions as they were. An entity without a mention
-    /// left is removed. This must be the first change of the games of a save.
+    /// Replaces references to entities of a kind in the games and texts with these
+    /// numbers: `other` returns the new entity for a reference, or `None` to keep it.
+    /// Returns the replaced references as they were. Entities that have lost their last
+    /// reference are removed. This must be the first change to games in a save.
     ///
     /// # Errors
     ///
     /// [`SaveError`], also if no entity has an id that `other` gives.
-    pub fn mention_others(
+    pub fn replace_references(
         &mut self,
         kind: EntityKind,
         games: Range<u32>,
-        other: &mut dyn FnMut(Mention) -> Option<EntityId>,
-    ) -> Result<Vec<Mention>, SaveError> {
+        other: &mut dyn FnMut(ReferenceSite) -> Option<EntityId>,
+    ) -> Result<Vec<ReferenceSite>, SaveError> {
         self.ensure_sound()?;
-        let mut found: Vec<(Mention, EntityId)> = Vec::new();
+        let mut found: Vec<(ReferenceSite, EntityId)> = Vec::new();
         let with_extended = kind == EntityKind::Team;
         self.database.scan(games, with_extended, &mut |record| {
             let Ok(bytes) = <[u8; RECORD_BYTES]>::try_from(record.bytes) else {
@@ -105,9 +106,9 @@ impl Saver<'_> {
     fn mention(
         &mut self,
         kind: EntityKind,
-        changes: &[(Mention, EntityId)],
+        changes: &[(ReferenceSite, EntityId)],
     ) -> Result<(), SaveError> {
-        let Some((Mention { game: id, .. }, _)) = changes.first() else {
+        let Some((ReferenceSite { game: id, .. }, _)) = changes.first() else {
             return Ok(());
         };
         let id = *id;
@@ -221,14 +222,14 @@ impl Records {
         &mut self,
         kind: EntityKind,
         game: GameId,
-    ) -> impl Iterator<Item = (Mention, &mut u32)> {
+    ) -> impl Iterator<Item = (ReferenceSite, &mut u32)> {
         let has_sides = matches!(kind, EntityKind::Player | EntityKind::Team);
         let sides = [Color::White, Color::Black].map(|side| has_sides.then_some(side));
         let places = self.places(kind).into_iter().zip(sides);
         places.filter_map(move |(place, side)| {
             let place = place?;
             let entity = EntityId(*place);
-            let mention = Mention { game, side, entity };
+            let mention = ReferenceSite { game, side, entity };
             Some((mention, place))
         })
     }

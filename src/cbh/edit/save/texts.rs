@@ -1,6 +1,6 @@
 //! Appends of guiding texts.
 
-use super::{Past, SaveError, Saver};
+use super::{CopiedMetadata, SaveError, Saver};
 use crate::cbh::entities::Entity;
 use crate::cbh::record::{NEW_TEXT, TextRecord};
 use crate::cbh::texts;
@@ -15,7 +15,7 @@ const HAS_PICTURES: u32 = 0x0002_0000;
 pub struct PreparedText {
     text: GuidingText,
     blob: Vec<u8>,
-    past: Past,
+    past: CopiedMetadata,
 }
 
 impl PreparedText {
@@ -24,7 +24,7 @@ impl PreparedText {
     /// # Errors
     ///
     /// [`SaveError::DoesNotFit`].
-    pub fn new(text: GuidingText, past: Past) -> Result<PreparedText, SaveError> {
+    pub fn new(text: GuidingText, past: CopiedMetadata) -> Result<PreparedText, SaveError> {
         let blob = texts::encode(&text).map_err(|(field, length)| SaveError::DoesNotFit {
             field,
             value: length.to_string(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::tree::{NO_CHILD, Node};
+use super::super::tree::{NO_CHILD, TreeNode};
 use super::super::{DELETED, MOST_RECORDS};
 use super::{EditError, EntityEditor, is_deleted};
 
@@ -29,7 +29,7 @@ impl EntityEditor<'_> {
     pub(super) fn take_id(&mut self, lost: &BTreeSet<u32>) -> Result<u32, EditError> {
         let first = self.chain()?;
         if let Some(id) = u32::try_from(first).ok().filter(|id| !lost.contains(id)) {
-            let (node, _) = Node::decode(self.record(id))?;
+            let (node, _) = TreeNode::decode(self.record(id))?;
             self.header.first_deleted = node.right;
             self.header.first_deleted = self.chain()?;
             return Ok(id);
@@ -61,7 +61,7 @@ impl EntityEditor<'_> {
     fn leave_out(&mut self) -> Result<(), EditError> {
         let id = self.append_id()?;
         let mut record = vec![0; self.layout.record_bytes()];
-        let deleted = Node {
+        let deleted = TreeNode {
             left: DELETED,
             right: self.header.first_deleted,
             balance: 0,

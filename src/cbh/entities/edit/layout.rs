@@ -1,4 +1,4 @@
-//! Layout of the records of one kind, as a value: [`Kind`] without its type.
+//! Layout of the records of one kind, as a value: [`EntityLayout`] without its type.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::FileKind;
 use crate::cbh::entities::collation::Collation;
 use crate::cbh::entities::{
-    Annotators, Kind, LINK_BYTES, Players, Sources, Tags, Teams, Tournaments,
+    Annotators, EntityLayout, LINK_BYTES, Players, Sources, TagRecords, Teams, Tournaments,
 };
 
 /// Compares the data of two records.
@@ -24,7 +24,7 @@ pub(in crate::cbh::entities) struct Layout {
 }
 
 impl Layout {
-    fn new<K: Kind>(collation: Collation) -> Layout {
+    fn new<K: EntityLayout>(collation: Collation) -> Layout {
         Layout {
             data_bytes: K::DATA_BYTES,
             strings: K::STRINGS,
@@ -40,7 +40,7 @@ impl Layout {
             FileKind::Annotators => Layout::new::<Annotators>(Collation::Signed),
             FileKind::Sources => Layout::new::<Sources>(Collation::Signed),
             FileKind::Teams => Layout::new::<Teams>(Collation::Unsigned),
-            FileKind::Tags => Layout::new::<Tags>(Collation::Signed),
+            FileKind::Tags => Layout::new::<TagRecords>(Collation::Signed),
             _ => return None,
         })
     }

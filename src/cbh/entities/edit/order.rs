@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::super::balance::attach;
 use super::super::collation::Collation;
-use super::super::tree::{NO_CHILD, Node, Tree};
+use super::super::tree::{EntityTree, NO_CHILD, TreeNode};
 use super::{EditError, EntityEditor, Order, data_of, is_deleted};
 
 /// Files up to this size are checked completely before they are changed.
@@ -58,14 +58,14 @@ impl EntityEditor<'_> {
 
     /// Reads all records and walks the whole tree.
     fn check_whole(&mut self) -> Result<Order, EditError> {
-        let mut tree = Tree {
+        let mut tree = EntityTree {
             root: self.root(),
             nodes: Vec::new(),
         };
         let mut read = HashMap::new();
         let mut live = 0;
         self.for_each(&mut |id, record| {
-            let (node, _) = Node::decode(record)?;
+            let (node, _) = TreeNode::decode(record)?;
             tree.nodes.push(node);
             live += u32::from(!node.is_deleted());
             read.insert(id, record.to_vec());
@@ -140,7 +140,7 @@ impl EntityEditor<'_> {
                 return Ok(capacity.saturating_sub(count));
             };
             self.load(id)?;
-            let (node, _) = Node::decode(self.record(id))?;
+            let (node, _) = TreeNode::decode(self.record(id))?;
             if !node.is_deleted() {
                 return Ok(capacity.saturating_sub(count));
             }

@@ -520,7 +520,7 @@ fn a_label_with_too_many_spellings_is_found_by_a_scan() {
     apply(&mut file, &writes);
     let mut editor = EntityEditor::open(FileKind::Tags, &file).unwrap();
     let page = CodePage::WESTERN;
-    let mut label = crate::game::GameTag {
+    let mut label = crate::game::GameLabel {
         titles: titles.try_into().unwrap(),
     };
     for is_utf8 in [true, false] {

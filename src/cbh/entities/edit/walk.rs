@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 
 use super::{EditError, EntityEditor, data_of, is_deleted};
 use crate::cbh::EntityId;
-use crate::cbh::entities::balance::{MOST_HEIGHT, Nodes, TreePath, detach};
+use crate::cbh::entities::balance::{MOST_HEIGHT, TreeNodes, TreePath, detach};
 use crate::cbh::entities::collation::Collation;
-use crate::cbh::entities::tree::{NO_CHILD, Node, Side};
+use crate::cbh::entities::tree::{NO_CHILD, TreeNode, TreeSide};
 use crate::cbh::entities::zeros::end_of_data;
 use crate::storage::ReadBuffer;
 
@@ -125,18 +125,18 @@ impl EntityEditor<'_> {
                 return Err(EditError::damaged(self.offset_of(id), what));
             }
             let side = match self.compare(data, id, collation)? {
-                Ordering::Less => Side::Left,
+                Ordering::Less => TreeSide::Left,
                 Ordering::Equal if stops => {
                     return Ok(KeyPosition {
                         path,
                         found: Some(at),
                     });
                 }
-                _ => Side::Right,
+                _ => TreeSide::Right,
             };
             *(match side {
-                Side::Left => &mut upper,
-                Side::Right => &mut lower,
+                TreeSide::Left => &mut upper,
+                TreeSide::Right => &mut lower,
             }) = Some(id);
             path.push((at, side));
             at = node.child(side);
@@ -178,8 +178,8 @@ impl EntityEditor<'_> {
             let node = self.node(at)?;
             let order = self.compare(&data, at.cast_unsigned(), collation)?;
             for (side, unless) in [
-                (Side::Left, Ordering::Greater),
-                (Side::Right, Ordering::Less),
+                (TreeSide::Left, Ordering::Greater),
+                (TreeSide::Right, Ordering::Less),
             ] {
                 if order != unless {
                     let mut path = path.clone();
@@ -276,12 +276,12 @@ impl EntityEditor<'_> {
     }
 }
 
-impl Nodes for EntityEditor<'_> {
-    fn node(&mut self, link: i32) -> Result<Node, EditError> {
+impl TreeNodes for EntityEditor<'_> {
+    fn node(&mut self, link: i32) -> Result<TreeNode, EditError> {
         let id = u32::try_from(link)
             .map_err(|_| EditError::damaged(0, format!("a link leads to {link}")))?;
         self.load(id)?;
-        let (node, _) = Node::decode(self.record(id))?;
+        let (node, _) = TreeNode::decode(self.record(id))?;
         if node.is_deleted() || !(-1..=1).contains(&node.balance) {
             let what = format!("record {id} cannot be in a tree");
             return Err(EditError::damaged(self.offset_of(id), what));
@@ -289,7 +289,7 @@ impl Nodes for EntityEditor<'_> {
         Ok(node)
     }
 
-    fn set_node(&mut self, id: i32, node: Node) -> Result<(), EditError> {
+    fn set_node(&mut self, id: i32, node: TreeNode) -> Result<(), EditError> {
         let id = id.cast_unsigned();
         self.load(id)?;
         if self.changed.get(id).is_none() {

@@ -1,14 +1,14 @@
 //! Repair of entities: counts, first games, trees, chains of deleted records.
 
-use super::work::Work;
-use crate::cbh::base::references::{Reference, ReferenceCounts};
+use super::work::RepairWork;
+use crate::cbh::base::references::{ReferenceCount, ReferenceCounts};
 use crate::cbh::edit::save::SaveError;
 use crate::cbh::entities::{ENTITY_FILES, EntityTable};
 use crate::cbh::{ChangeError, Database, EditError, FileKind};
 use crate::storage::Storage;
 
 /// Plans the repair of all entity files.
-pub(super) fn plan(database: &Database, work: &mut Work<'_>) -> Result<(), ChangeError> {
+pub(super) fn plan(database: &Database, work: &mut RepairWork<'_>) -> Result<(), ChangeError> {
     let mut uses = ReferenceCounts::new(database)?;
     database.scan(1..u32::MAX, true, &mut |record| {
         uses.add(record, record.id);
@@ -24,9 +24,9 @@ pub(super) fn plan(database: &Database, work: &mut Work<'_>) -> Result<(), Chang
 fn read(
     file: FileKind,
     storage: &dyn Storage,
-    uses: &[Reference],
+    uses: &[ReferenceCount],
     found: &mut Vec<(u64, String)>,
-    work: &mut Work<'_>,
+    work: &mut RepairWork<'_>,
 ) -> Result<Option<EntityTable>, ChangeError> {
     let refused = SaveError::entity(file);
     let (offset, what) = match EntityTable::read(file, storage) {
@@ -46,8 +46,8 @@ fn read(
 fn table(
     database: &Database,
     file: FileKind,
-    uses: &[Reference],
-    work: &mut Work<'_>,
+    uses: &[ReferenceCount],
+    work: &mut RepairWork<'_>,
 ) -> Result<(), ChangeError> {
     let Some(storage) = database.storage(file) else {
         return Ok(());
@@ -88,7 +88,7 @@ fn table(
             (true, Some(first)) if table.set_reference(id, uses) => {
                 let count = uses.count;
                 format!(
-                    "has {count} references from game {} on, but stated others",
+                    "is referred to {count} times, first in game {}, but stated other numbers",
                     first.0
                 )
             }

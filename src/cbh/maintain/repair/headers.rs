@@ -3,7 +3,7 @@
 use std::io;
 
 use super::Fix;
-use super::work::Work;
+use super::work::RepairWork;
 use crate::bytes::ByteReader;
 use crate::cbh::edit::save::SaveError;
 use crate::cbh::extended::HEADER_BYTES;
@@ -22,7 +22,7 @@ const RECORDS_AT_ONCE: u64 = 4096;
 pub(super) fn plan(
     database: &Database,
     files: &FilesAfter<'_>,
-    work: &mut Work<'_>,
+    work: &mut RepairWork<'_>,
 ) -> Result<(), ChangeError> {
     let last_id = records(database, work)?;
     for file in [FileKind::Moves, FileKind::Annotations] {
@@ -57,7 +57,7 @@ pub(super) fn plan(
 
 /// Plans the repair of the `.cbh` header. Returns the correct number of the
 /// last record.
-fn records(database: &Database, work: &mut Work<'_>) -> Result<u32, ChangeError> {
+fn records(database: &Database, work: &mut RepairWork<'_>) -> Result<u32, ChangeError> {
     let file = FileKind::Headers;
     let io = |source| ChangeError::from(database.io(file, source));
     let Some(storage) = database.storage(file) else {
@@ -90,7 +90,7 @@ fn records(database: &Database, work: &mut Work<'_>) -> Result<u32, ChangeError>
     encoded.map_err(SaveError::malformed(file))?;
     if new != old {
         let what = format!(
-            "the next record had the number {claimed} here or another at 0x28, should be {}",
+            "the number of the next record, {claimed} here, or its copy at 0x28 was wrong; it should be {}",
             header.next_id
         );
         work.apply(Fix {
@@ -173,7 +173,11 @@ fn blobs(file: FileKind, storage: &dyn Storage) -> io::Result<Vec<Fix>> {
 }
 
 /// Plans the repair of the `.cbj` header.
-fn extended(database: &Database, last_id: u32, work: &mut Work<'_>) -> Result<(), ChangeError> {
+fn extended(
+    database: &Database,
+    last_id: u32,
+    work: &mut RepairWork<'_>,
+) -> Result<(), ChangeError> {
     let file = FileKind::Extended;
     let Some((header, storage)) = &database.extended else {
         return Ok(());

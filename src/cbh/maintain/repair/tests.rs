@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use super::*;
 use crate::cbh::{Family, Options};
-use crate::storage::{Access, Fault, FileFilter, MemoryDirectory, Opening, Storage, Store};
+use crate::storage::{
+    FileFilter, MemoryDirectory, SimulatedFailure, Storage, Store, StoreAccess, StoreOptions,
+};
 
 const JOURNAL: &str = ".sample.cbfs-journal";
 
-const POWER_OFF: Fault = Fault {
+const POWER_OFF: SimulatedFailure = SimulatedFailure {
     errno: libc::EIO,
     writes_half: true,
     lasts: true,
@@ -46,10 +48,10 @@ fn damaged() -> MemoryDirectory {
 }
 
 fn opened(directory: &MemoryDirectory) -> Result<OpenBase, ChangeError> {
-    let opening = Opening {
+    let opening = StoreOptions {
         journal: OsStr::new(JOURNAL),
         label: "",
-        access: Access::ReadWrite,
+        access: StoreAccess::ReadWrite,
         file_filter: FileFilter::new(|_| true),
     };
     let store = Arc::new(Store::open(Arc::new(directory.clone()), &opening)?);

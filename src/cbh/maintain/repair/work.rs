@@ -19,7 +19,7 @@ const BLOCK_BYTES: usize = 512;
 const WRITE_BYTES: usize = 64;
 
 /// A repair in progress.
-pub(super) struct Work<'b> {
+pub(super) struct RepairWork<'b> {
     base: &'b OpenBase,
     /// The changes that are not committed yet.
     pub(super) transaction: Transaction,
@@ -39,13 +39,13 @@ pub(super) struct Work<'b> {
     report: &'b mut dyn FnMut(Defect),
 }
 
-impl<'b> Work<'b> {
+impl<'b> RepairWork<'b> {
     pub(super) fn new(
         base: &'b OpenBase,
         at_once: usize,
         report: &'b mut dyn FnMut(Defect),
-    ) -> Work<'b> {
-        Work {
+    ) -> RepairWork<'b> {
+        RepairWork {
             base,
             transaction: Transaction::new(),
             writes: 0,

@@ -16,7 +16,7 @@ const WAVE: usize = 1 << 14;
 
 /// Where a segment begins.
 #[derive(Clone, Copy, Debug, Default)]
-struct Mark {
+struct SegmentStart {
     /// The place in the listing before its first file.
     cookie: u64,
     /// The place of its first byte.
@@ -25,8 +25,8 @@ struct Mark {
 
 /// A mark for every segment, 64 KiB for a million games; and the length.
 #[derive(Debug)]
-pub(super) struct Index {
-    marks: Vec<Mark>,
+pub(super) struct SegmentMarks {
+    marks: Vec<SegmentStart>,
     length: u64,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Segment {
     pub(super) end: u64,
 }
 
-impl Index {
+impl SegmentMarks {
     /// Walks through `directory`. `measure` is given files whose lengths are
     /// not known; those it gives back have none.
     ///
@@ -54,8 +54,8 @@ impl Index {
         sources: Sources<'_>,
         directory: Ino,
         measure: impl Fn(Vec<Ino>) -> Vec<Ino>,
-    ) -> Result<Index, Error> {
-        let mut walk = Walk::default();
+    ) -> Result<SegmentMarks, Error> {
+        let mut walk = DirectoryWalk::default();
         let mut left_out = HashSet::new();
         loop {
             let mut unknown = Vec::new();
@@ -80,7 +80,7 @@ impl Index {
                 Err(Error::Stale) | Ok(()) => {}
                 Err(error) => log::warn!("a listing of {directory:?} breaks off: {error}"),
             }
-            return Ok(Index {
+            return Ok(SegmentMarks {
                 marks: walk.marks,
                 length: walk.length,
             });
@@ -118,8 +118,8 @@ impl Index {
 
 /// A walk through the files of a directory.
 #[derive(Debug)]
-struct Walk {
-    marks: Vec<Mark>,
+struct DirectoryWalk {
+    marks: Vec<SegmentStart>,
     /// Bytes of the files passed.
     length: u64,
     /// The place of the file passed last.
@@ -128,10 +128,10 @@ struct Walk {
     files: u32,
 }
 
-impl Default for Walk {
-    fn default() -> Walk {
-        Walk {
-            marks: vec![Mark::default()],
+impl Default for DirectoryWalk {
+    fn default() -> DirectoryWalk {
+        DirectoryWalk {
+            marks: vec![SegmentStart::default()],
             length: 0,
             last: 0,
             files: 0,
@@ -139,12 +139,12 @@ impl Default for Walk {
     }
 }
 
-impl Walk {
+impl DirectoryWalk {
     fn pass(&mut self, cookie: u64, bytes: u32) {
         let start = self.marks.last().map_or(0, |mark| mark.offset);
         // Only where a file follows, so that no segment is empty.
         if self.files == SEGMENT_FILES || self.length - start >= SEGMENT_BYTES as u64 {
-            self.marks.push(Mark {
+            self.marks.push(SegmentStart {
                 cookie: self.last,
                 offset: self.length,
             });

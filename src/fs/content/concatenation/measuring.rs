@@ -85,7 +85,10 @@ impl Measuring {
                 Ok(measure) => sources.sizes.set(*ino, measure),
                 // Nothing is made of a state that is over.
                 Err(Error::Stale) => {}
-                Err(error) => log::warn!("{ino:?} is left out of concatenations: {error}"),
+                Err(error) => log::warn!(
+                    "game {} is left out of pgn/ and games.pgn: {error}",
+                    ino.index()
+                ),
             }
         }
         true

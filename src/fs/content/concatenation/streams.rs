@@ -13,13 +13,13 @@ const NEAR: u64 = 1 << 20;
 /// Where readers are.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
-    streams: [Option<Stream>; STREAMS],
+    streams: [Option<ConcatenationStream>; STREAMS],
     /// The one to give up when another one begins.
     oldest: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Stream {
+struct ConcatenationStream {
     concatenation: Key,
     /// Up to here it has read.
     position: u64,
@@ -31,7 +31,7 @@ impl Streams {
     /// Notes that `range` is read. If this continues a stream, returns the
     /// segment up to which texts are rendered for it.
     pub(super) fn saw(&mut self, concatenation: Key, range: &Range<u64>) -> Option<&mut usize> {
-        let here = |stream: &Option<Stream>| {
+        let here = |stream: &Option<ConcatenationStream>| {
             stream.is_some_and(|stream| {
                 stream.concatenation == concatenation
                     && range.start.abs_diff(stream.position) <= NEAR
@@ -43,7 +43,7 @@ impl Streams {
             return Some(&mut stream.ordered);
         }
         if let Some(stream) = self.streams.get_mut(self.oldest) {
-            *stream = Some(Stream {
+            *stream = Some(ConcatenationStream {
                 concatenation,
                 position: range.end,
                 ordered: 0,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::LiveBase;
-use crate::fs::mount::snapshot::{Reading, Snapshot};
+use crate::fs::mount::snapshot::{ReadWay, Snapshot};
 use crate::fs::tree::Tree;
 use crate::fs::volume::{Ino, Listing, NodeKind, Size};
 use crate::fs::{Attr, Bytes, Error, ListingWithAttrs, Text};
@@ -17,9 +17,9 @@ impl LiveBase {
             NodeKind::Directory => self.tell_directory(attr.ino),
             _ => {
                 let word = self
-                    .told
+                    .reported
                     .update(attr.ino.0, |word| next_word(word, attr.generation));
-                return told_of(word).0;
+                return reported_parts(word).0;
             }
         }
         0
@@ -33,8 +33,8 @@ impl LiveBase {
         {
             return self.held.renew(ino);
         }
-        self.told.update(ino.0, |word| {
-            let (version, mark) = told_of(word);
+        self.reported.update(ino.0, |word| {
+            let (version, mark) = reported_parts(word);
             word_of(version.wrapping_add(1), mark)
         });
     }
@@ -44,11 +44,11 @@ impl LiveBase {
     }
 
     /// The directories that somebody was told of, by numbers of the mount.
-    pub(crate) fn told_directories(&self) -> Vec<Ino> {
+    pub(crate) fn reported_directories(&self) -> Vec<Ino> {
         let mut directories = self.held.directories();
         directories.extend(self.directories.lock().iter());
         let numbers = directories.into_iter();
-        numbers.map(|ino| ino.in_slot(self.number)).collect()
+        numbers.map(|ino| ino.in_base(self.number)).collect()
     }
 
     /// See [`Vfs::forget`](crate::vfs::Vfs::forget).
@@ -61,15 +61,17 @@ impl LiveBase {
     }
 
     /// Mark of the content that was told last, if one was.
-    fn told(&self, ino: Ino) -> Option<u32> {
-        let (_, mark) = told_of(self.told.get(ino.0));
-        (mark > 0).then_some(mark).or_else(|| self.held.told(ino))
+    fn reported(&self, ino: Ino) -> Option<u32> {
+        let (_, mark) = reported_parts(self.reported.get(ino.0));
+        (mark > 0)
+            .then_some(mark)
+            .or_else(|| self.held.reported(ino))
     }
 
     /// Returns the attributes of the content in the last reply.
     fn reported_attr(&self, ino: Ino) -> Result<Attr, Error> {
         let mut attr = self.answer(|snapshot| snapshot.attr_of(&snapshot.volume.node(ino)?))?;
-        if let Some(mark) = self.told(ino)
+        if let Some(mark) = self.reported(ino)
             && mark != attr.generation
             && attr.kind != NodeKind::Directory
         {
@@ -78,20 +80,20 @@ impl LiveBase {
             let earlier = earlier.ok_or(Error::Stale)?;
             attr = earlier.attr_of(&earlier.volume.node(ino)?)?;
         }
-        let version = Some(self.version_told(ino));
+        let version = Some(self.reported_version(ino));
         Ok(Attr { version, ..attr })
     }
 
     /// Which of the contents of a file was told last.
-    fn version_told(&self, ino: Ino) -> u32 {
-        match told_of(self.told.get(ino.0)) {
+    fn reported_version(&self, ino: Ino) -> u32 {
+        match reported_parts(self.reported.get(ino.0)) {
             (0, 0) => self.held.version(ino),
             (version, _) => version,
         }
     }
 
     /// Whether it can be edited.
-    pub(crate) fn is_edited(&self) -> bool {
+    pub(crate) fn is_editable(&self) -> bool {
         let snapshot = self.opened();
         snapshot.is_some_and(|snapshot| snapshot.volume.editor().is_some())
     }
@@ -101,7 +103,7 @@ impl LiveBase {
     pub(crate) fn present(&self, ino: Ino) -> Result<Attr, Error> {
         self.answer(|snapshot| {
             let attr = snapshot.attr_of(&snapshot.volume.node(ino)?)?;
-            // Nothing new is held by who asks of what is.
+            // `getattr` and `open` do not raise the lookup count.
             let version = if snapshot.volume.is_held(ino) {
                 self.held.tell_again(&attr)
             } else {
@@ -121,9 +123,9 @@ impl LiveBase {
         length: u32,
     ) -> Result<Bytes, Error> {
         self.answer(|snapshot| match snapshot.file(ino)? {
-            Reading::Pieces { mark: other, .. } if other != mark => Err(Error::Stale),
-            Reading::Pieces { size, .. } => snapshot.read(ino, size, offset, length),
-            Reading::Rendered => {
+            ReadWay::Pieces { mark: other, .. } if other != mark => Err(Error::Stale),
+            ReadWay::Pieces { size, .. } => snapshot.read(ino, size, offset, length),
+            ReadWay::Rendered => {
                 let text = self.text(snapshot, ino, Some(mark))?;
                 Ok(text.part(offset, length))
             }
@@ -133,8 +135,8 @@ impl LiveBase {
     /// The text of a rendered file that has, or had, this mark.
     pub(crate) fn text_with(&self, ino: Ino, mark: u32) -> Result<Text, Error> {
         self.answer(|snapshot| match snapshot.file(ino)? {
-            Reading::Rendered => self.text(snapshot, ino, Some(mark)),
-            Reading::Pieces { .. } => Err(Error::Stale),
+            ReadWay::Rendered => self.text(snapshot, ino, Some(mark)),
+            ReadWay::Pieces { .. } => Err(Error::Stale),
         })
     }
 
@@ -145,27 +147,27 @@ impl LiveBase {
         offset: u64,
         length: u32,
     ) -> Result<Bytes, Error> {
-        let told = self.told(ino);
+        let reported = self.reported(ino);
         match snapshot.file(ino) {
-            Ok(Reading::Pieces { size, mark }) => {
-                let Some(told) = told.filter(|told| *told != mark) else {
+            Ok(ReadWay::Pieces { size, mark }) => {
+                let Some(reported) = reported.filter(|reported| *reported != mark) else {
                     return snapshot.read(ino, size, offset, length);
                 };
                 self.request_invalidation();
-                let earlier = self.earlier_asked(ino, told).ok_or(Error::Stale)?;
-                return earlier.read(ino, Size::Asked, offset, length);
+                let earlier = self.earlier_asked(ino, reported).ok_or(Error::Stale)?;
+                return earlier.read(ino, Size::Computed, offset, length);
             }
             // It may have gone; who began to read it goes on.
-            Err(error) if told.is_none() => return Err(error),
+            Err(error) if reported.is_none() => return Err(error),
             Err(error @ (Error::IsADirectory | Error::Invalid)) => return Err(error),
-            Ok(Reading::Rendered) | Err(_) => {}
+            Ok(ReadWay::Rendered) | Err(_) => {}
         }
-        Ok(self.text(snapshot, ino, told)?.part(offset, length))
+        Ok(self.text(snapshot, ino, reported)?.part(offset, length))
     }
 
     /// The text that was `told`, wherever it still is.
-    fn text(&self, snapshot: &Snapshot, ino: Ino, told: Option<u32>) -> Result<Text, Error> {
-        let Some(mark) = told else {
+    fn text(&self, snapshot: &Snapshot, ino: Ino, reported: Option<u32>) -> Result<Text, Error> {
+        let Some(mark) = reported else {
             return snapshot.text(ino);
         };
         let present = match snapshot.text(ino) {
@@ -199,9 +201,9 @@ impl LiveBase {
         drop(snapshots);
         earlier.into_iter().find(|snapshot| {
             let node = snapshot.volume.node(ino);
-            let asked = node.is_ok_and(|node| node.kind == NodeKind::File(Size::Asked));
+            let asked = node.is_ok_and(|node| node.kind == NodeKind::File(Size::Computed));
             let has_it =
-                |reading| matches!(reading, Reading::Pieces { mark: its, .. } if its == mark);
+                |reading| matches!(reading, ReadWay::Pieces { mark: its, .. } if its == mark);
             asked && snapshot.file(ino).is_ok_and(has_it)
         })
     }
@@ -246,7 +248,7 @@ impl Tree for LiveBase {
     }
 
     fn attr(&self, ino: Ino) -> Result<Attr, Error> {
-        if self.is_edited() {
+        if self.is_editable() {
             return self.present(ino);
         }
         self.reported_attr(ino)
@@ -272,35 +274,35 @@ impl Tree for LiveBase {
             let listing: &mut Listing<'_> = &mut |entry| listing(entry, None);
             return snapshot.volume.list(directory, after, listing);
         }
-        let is_edited = snapshot.volume.editor().is_some();
+        let is_editable = snapshot.volume.editor().is_some();
         snapshot.list_with_attrs(directory, after, &mut |entry, mut attr| {
             if let Some(Ok(attr)) = &mut attr
                 && attr.kind != NodeKind::Directory
                 && !snapshot.volume.is_held(attr.ino)
             {
                 let next_word = |word| next_word(word, attr.generation);
-                let word = if is_edited {
+                let word = if is_editable {
                     // Who opens it meanwhile must not find another version.
-                    self.told.update(attr.ino.0, next_word)
+                    self.reported.update(attr.ino.0, next_word)
                 } else {
-                    next_word(self.told.get(attr.ino.0))
+                    next_word(self.reported.get(attr.ino.0))
                 };
-                attr.version = Some(told_of(word).0);
+                attr.version = Some(reported_parts(word).0);
             }
             if let Some(Ok(attr)) = &mut attr
                 && snapshot.volume.is_held(attr.ino)
             {
                 attr.version = Some(self.held.would_be(attr));
             }
-            let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
+            let reported = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
             let has_room = listing(entry, attr);
-            match told.filter(|_| has_room) {
+            match reported.filter(|_| has_room) {
                 Some(attr) if snapshot.volume.is_held(attr.ino) => {
                     self.held.tell(attr.ino, Some(&attr));
                 }
                 Some(attr) if attr.kind == NodeKind::Directory => self.tell_directory(attr.ino),
                 Some(attr) => {
-                    self.told
+                    self.reported
                         .update(attr.ino.0, |word| next_word(word, attr.generation));
                 }
                 // The kernel takes the number all the same.
@@ -320,7 +322,7 @@ impl Tree for LiveBase {
 
 /// Returns the number and the mark of the content in the last reply, from the
 /// word of a file.
-fn told_of(word: u64) -> (u32, u32) {
+fn reported_parts(word: u64) -> (u32, u32) {
     let [version, mark] = [word >> 32, word & u64::from(u32::MAX)];
     let half = |word| u32::try_from(word).unwrap_or(0);
     (half(version), half(mark))
@@ -332,7 +334,7 @@ fn word_of(version: u32, mark: u32) -> u64 {
 
 /// Returns the word of a file after the content with this mark is reported.
 fn next_word(word: u64, mark: u32) -> u64 {
-    let (version, before) = told_of(word);
+    let (version, before) = reported_parts(word);
     let is_other = before != 0 && before != mark;
     word_of(version.wrapping_add(u32::from(is_other)), mark)
 }

@@ -72,9 +72,9 @@ fn problem_of(error: &Error) -> String {
         Error::Protected(why) => (why.clone(), "the mount only reads until that is mended"),
         Error::NoSpace => ("the disk is full".to_owned(), "free some space on it"),
         Error::Stale => (
-            "another program changed the files under them".to_owned(),
-            "put its files back as they were, or unmount and move the journal away to go on \
-             without these saves",
+            "another program changed the files of the base".to_owned(),
+            "restore those files, or unmount and move the journal away, which discards these \
+            saves",
         ),
         other => (other.to_string(), "see to the disk it lies on"),
     };

@@ -1,7 +1,7 @@
 //! `deleted/`: games and texts that are marked as deleted.
 
 use super::super::DatabaseVolume;
-use super::Directory;
+use super::RootView;
 use crate::cbh::Entry;
 use crate::fs::Error;
 use crate::fs::volume::{Ino, Listing, Node};
@@ -19,7 +19,7 @@ impl Deleted {
     }
 }
 
-impl Directory for Deleted {
+impl RootView for Deleted {
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
         Ok(base.directory_node(ino, 2))
     }

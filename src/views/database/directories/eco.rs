@@ -2,8 +2,8 @@
 //! `eco/none/`.
 
 use super::super::DatabaseVolume;
-use super::Directory;
-use crate::cbh::{Group, Grouping};
+use super::RootView;
+use crate::cbh::{GameGroup, Grouping};
 use crate::fs::Error;
 use crate::fs::volume::{DirEntry, Ino, Listing, Node};
 use crate::game;
@@ -30,16 +30,16 @@ impl Eco {
     }
 
     /// All codes in order, none last.
-    pub(super) fn all() -> impl Iterator<Item = Group> {
+    pub(super) fn all() -> impl Iterator<Item = GameGroup> {
         let codes = (0..game::Eco::COUNT).filter_map(|code| game::Eco::new(code, 0));
         let codes = codes.map(Some).chain([None]);
-        codes.map(Group::Eco)
+        codes.map(GameGroup::Eco)
     }
 
     /// The codes of a letter.
-    fn of_letter(letter: Ino) -> impl Iterator<Item = Group> {
+    fn of_letter(letter: Ino) -> impl Iterator<Item = GameGroup> {
         Eco::all().filter(move |group| {
-            matches!(group, Group::Eco(Some(code)) if Eco::parent_of(Some(*code)) == letter)
+            matches!(group, GameGroup::Eco(Some(code)) if Eco::parent_of(Some(*code)) == letter)
         })
     }
 
@@ -52,7 +52,7 @@ impl Eco {
     }
 
     /// The group of this name: `B90` or `none`.
-    pub(in super::super) fn parse(name: &[u8]) -> Option<Group> {
+    pub(in super::super) fn parse(name: &[u8]) -> Option<GameGroup> {
         let code = match name {
             b"none" => None,
             [letter @ b'A'..=b'E', tens @ b'0'..=b'9', ones @ b'0'..=b'9'] => {
@@ -62,7 +62,7 @@ impl Eco {
             }
             _ => return None,
         };
-        Some(Group::Eco(code))
+        Some(GameGroup::Eco(code))
     }
 
     /// The letters: cookies, names and numbers.
@@ -75,7 +75,7 @@ impl Eco {
     }
 }
 
-impl Directory for Eco {
+impl RootView for Eco {
     fn holds(&self, ino: Ino) -> bool {
         ino.kind() == LETTER && ino.index() < u32::from(LETTERS)
     }
@@ -99,8 +99,8 @@ impl Directory for Eco {
             return Eco::letter(base, ino);
         }
         match Eco::parse(name) {
-            Some(Group::Eco(code)) if Eco::parent_of(code) == directory => {
-                base.group_node(Group::Eco(code))
+            Some(GameGroup::Eco(code)) if Eco::parent_of(code) == directory => {
+                base.group_node(GameGroup::Eco(code))
             }
             _ => Err(Error::NotFound),
         }
@@ -128,7 +128,7 @@ impl Directory for Eco {
                 return Ok(());
             }
         }
-        let none = [(u64::from(LETTERS) + 3, Group::Eco(None))];
+        let none = [(u64::from(LETTERS) + 3, GameGroup::Eco(None))];
         base.list_groups(none, after, listing)
     }
 }
@@ -154,7 +154,7 @@ mod tests {
                 assert_eq!(Eco::parse(name.as_bytes()), Some(code));
             }
         }
-        assert_eq!(Eco::parse(b"none"), Some(Group::Eco(None)));
+        assert_eq!(Eco::parse(b"none"), Some(GameGroup::Eco(None)));
         for other in [&b"a00"[..], b"A1", b"A000", b"F00", b""] {
             assert_eq!(Eco::parse(other), None);
         }

@@ -3,8 +3,8 @@
 
 use super::super::DatabaseVolume;
 use super::super::groups::number_of;
-use super::Directory;
-use crate::cbh::{EntityId, EntityKind, Group};
+use super::RootView;
+use crate::cbh::{EntityId, EntityKind, GameGroup};
 use crate::fs::Error;
 use crate::fs::volume::{DirEntry, Ino, Listing, Node};
 
@@ -24,7 +24,7 @@ impl Entities {
     }
 }
 
-impl Directory for Entities {
+impl RootView for Entities {
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
         Ok(base.directory_node(ino, 1))
     }
@@ -32,7 +32,7 @@ impl Directory for Entities {
     fn lookup(&self, base: &DatabaseVolume, _: Ino, name: &[u8]) -> Result<Node, Error> {
         let named = base.groups.named(base.base.as_ref(), self.0);
         let id = named.and_then(|named| named.find(name));
-        base.group_node(Group::Entity(self.0, id.ok_or(Error::NotFound)?))
+        base.group_node(GameGroup::Entity(self.0, id.ok_or(Error::NotFound)?))
     }
 
     /// By ascending id, whose cookie is the id + 3.
@@ -48,7 +48,7 @@ impl Directory for Entities {
         };
         let first = u32::try_from(after.saturating_sub(2)).unwrap_or(u32::MAX);
         for id in (first..named.bound()).map(EntityId) {
-            let group = Group::Entity(self.0, id);
+            let group = GameGroup::Entity(self.0, id);
             if !base.has_games(group)? {
                 continue;
             }

@@ -60,9 +60,9 @@ impl DatabaseVolume {
             DIRECTORY | FEN | LINES => NodeKind::Directory,
             GAMES if has_query => NodeKind::Directory,
             TREE => NodeKind::Symlink,
-            COUNT | GAMES_TSV if has_query => NodeKind::File(Size::Asked),
+            COUNT | GAMES_TSV if has_query => NodeKind::File(Size::Computed),
             GAMES_PGN if has_query => NodeKind::File(Size::Concatenation(number(GAMES)?)),
-            README if !has_query => NodeKind::File(Size::Asked),
+            README if !has_query => NodeKind::File(Size::Computed),
             _ => return Err(Error::NotFound),
         };
         let links = if kind == NodeKind::Directory { 2 } else { 1 };
@@ -135,23 +135,10 @@ impl DatabaseVolume {
     pub(super) fn query_text(&self, scope: &Scope, place: u64) -> Result<String, Error> {
         match place {
             COUNT if !scope.is_empty() => Ok(format!("{}\n", self.selection(scope)?.games.count())),
-            README if scope.is_empty() => Ok(format!("{README_TXT}{TERM_HELP}\n")),
+            README if scope.is_empty() => {
+                Ok(include_str!("find.txt").to_owned() + TERM_HELP + "\n")
+            }
             _ => Err(Error::IsADirectory),
         }
     }
 }
-
-/// The beginning of `README.txt`.
-const README_TXT: &str = "\
-find/TERM/TERM/… has the games that fit all terms; each term is a directory:
-
-    cat  'find/white:Carlsen/year:2010-2015/count'
-    ls   'find/player:Kasparov/opponent:Karpov/games'
-    less 'find/material:KRPKR/result:draw/games.pgn'
-    cut -f1,3-7 'find/black:Kasparov/year:1990-1995/tree/e4/c5/moves.tsv'
-
-In each are count, games/, games.tsv, games.pgn, and the positions of just these games: tree, fen/,
-line/. A name that is no term is not there; a term that cannot be understood is \"Invalid argument\",
-and the log and .cbfs/status say why.
-
-";

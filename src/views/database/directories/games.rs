@@ -1,7 +1,7 @@
 //! `games/`: every game that is not deleted.
 
 use super::super::{DatabaseVolume, GAME};
-use super::Directory;
+use super::RootView;
 use crate::cbh::{Entry, RecordKind};
 use crate::fs::volume::{Ino, Listing, Node};
 use crate::fs::{Error, Role};
@@ -20,7 +20,7 @@ impl Games {
     }
 }
 
-impl Directory for Games {
+impl RootView for Games {
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
         Ok(base.directory_node(ino, 2))
     }

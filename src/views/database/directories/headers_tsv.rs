@@ -1,7 +1,7 @@
 //! `headers.tsv` in the root.
 
 use super::super::DatabaseVolume;
-use super::Directory;
+use super::RootView;
 use crate::fs::Error;
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Size};
 
@@ -13,12 +13,12 @@ impl HeadersFile {
     pub(in super::super) const NUMBER: Ino = Ino(64);
 }
 
-impl Directory for HeadersFile {
+impl RootView for HeadersFile {
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
         let size = base.headers_tsv.known_size();
         Ok(Node {
             ino,
-            kind: NodeKind::File(size.map_or(Size::Asked, Size::Known)),
+            kind: NodeKind::File(size.map_or(Size::Computed, Size::Known)),
             links: 1,
             modified: base.modified(),
         })

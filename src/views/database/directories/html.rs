@@ -7,7 +7,7 @@ mod listing;
 mod numbers;
 
 use super::super::DatabaseVolume;
-use super::{Directory, Games};
+use super::{Games, RootView};
 use crate::cbh::GameId;
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Size};
 use crate::fs::{Error, Text};
@@ -46,7 +46,7 @@ fn listed() -> Vec<(&'static str, HtmlNode)> {
     ]
 }
 
-impl Directory for Html {
+impl RootView for Html {
     fn holds(&self, ino: Ino) -> bool {
         HtmlNode::of(ino).is_some()
     }
@@ -191,7 +191,7 @@ fn piece_of_list(name: &str) -> Option<HtmlNode> {
 
 fn file(node: Node) -> Node {
     Node {
-        kind: NodeKind::File(Size::Asked),
+        kind: NodeKind::File(Size::Computed),
         links: 1,
         ..node
     }

@@ -2,7 +2,7 @@
 //! games that are put there are imported.
 
 use super::super::DatabaseVolume;
-use super::Directory;
+use super::RootView;
 use crate::fs::volume::{Ino, Listing, Node};
 use crate::fs::{Error, Role};
 use crate::views::list_fixed;
@@ -36,7 +36,7 @@ impl Import {
     pub(in super::super) const NUMBER: Ino = Ino(13);
 }
 
-impl Directory for Import {
+impl RootView for Import {
     fn is_there(&self, base: &DatabaseVolume) -> bool {
         base.editing.is_some()
     }

@@ -12,9 +12,9 @@
 
 use super::super::DatabaseVolume;
 use super::super::groups::{format_name, group_of, number_of};
-use super::{Directory, Eco, Entities, Games, Years};
+use super::{Eco, Entities, Games, RootView, Years};
 use crate::cbh::EntityKind::{Annotator, Player, Source, Team, Tournament};
-use crate::cbh::{EntityId, EntityKind, Group};
+use crate::cbh::{EntityId, EntityKind, GameGroup};
 use crate::fs::Error;
 use crate::fs::volume::{DirEntry, Ino, Listing, Node, NodeKind, Size};
 use crate::names;
@@ -63,12 +63,12 @@ fn directory_of(ino: Ino) -> Option<GroupKind> {
 }
 
 /// The group whose games a file has.
-fn group_of_file(file: Ino) -> Option<Group> {
+fn group_of_file(file: Ino) -> Option<GameGroup> {
     let kind = file.kind().checked_sub(STEP)?;
     group_of(Ino::new(kind, file.index()))
 }
 
-impl Directory for Pgn {
+impl RootView for Pgn {
     fn holds(&self, ino: Ino) -> bool {
         ino == ALL_NUMBER || directory_of(ino).is_some() || group_of_file(ino).is_some()
     }
@@ -145,7 +145,7 @@ impl DatabaseVolume {
     }
 
     /// The file of a group that has games.
-    fn whole_of(&self, group: Group) -> Result<Node, Error> {
+    fn whole_of(&self, group: GameGroup) -> Result<Node, Error> {
         if !self.has_games(group)? {
             return Err(Error::NotFound);
         }
@@ -155,7 +155,7 @@ impl DatabaseVolume {
     }
 
     /// The player, the team … whose file has this name.
-    fn find_whole(&self, kind: EntityKind, name: &str, stem: &str) -> Option<Group> {
+    fn find_whole(&self, kind: EntityKind, name: &str, stem: &str) -> Option<GameGroup> {
         let named = self.groups.named(self.base.as_ref(), kind)?;
         let is_named = |id: &EntityId| {
             let file_name = named.file_name(*id);
@@ -165,7 +165,7 @@ impl DatabaseVolume {
         // If the name was cut, it ends in the id.
         let cut = || names::last_id(stem).map(EntityId).filter(is_named);
         let id = same.or_else(cut)?;
-        Some(Group::Entity(kind, id))
+        Some(GameGroup::Entity(kind, id))
     }
 
     fn list_whole_entities(
@@ -188,7 +188,7 @@ impl DatabaseVolume {
 
     fn list_whole(
         &self,
-        groups: impl Iterator<Item = Group>,
+        groups: impl Iterator<Item = GameGroup>,
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn numbers_of_files_and_directories_tell_each_other() {
-        let entities = EntityKind::ALL.map(|kind| Group::Entity(kind, EntityId(u32::MAX)));
+        let entities = EntityKind::ALL.map(|kind| GameGroup::Entity(kind, EntityId(u32::MAX)));
         let all: Vec<_> = Eco::all().chain(Years::all()).chain(entities).collect();
         assert_eq!(all.len(), 501 + 4096 + EntityKind::ALL.len());
         for group in all {

@@ -2,27 +2,27 @@
 //! of the games of a query; and `find/`, of which [`find`](super::find) knows more.
 //!
 //! A position and a query each have a block of numbers, of the kinds 41 to 58,
-//! see [`Nodes`]. The first block is that of the whole base.
+//! see [`InoTable`]. The first block is that of the whole base.
 
 use std::sync::Arc;
 
 use shakmaty::Move;
 
 use super::super::{DatabaseVolume, GAME};
-use super::Directory;
+use super::RootView;
 use super::find::{DIRECTORY, GAMES, GAMES_TSV};
 use crate::base::HeadersTsv;
 use crate::base::Selection;
 use crate::cbh::{Decoded, GameId};
-use crate::fs::volume::{Ino, Listing, Node, NodeKind, Page, Size};
+use crate::fs::volume::{Ino, Listing, Node, NodeKind, NumberListing, Size};
 use crate::fs::{Error, Role, Text};
-use crate::game::{Game, Line, PlyId, Position, Start, board_text};
+use crate::game::{Game, PlyId, Position, Start, TreeBuilder, board_text};
 use crate::pgn;
 use crate::picture::board::{Popular, of_moves};
 use crate::search::{self, GameSet, first_ply_at};
 use crate::views::list_fixed;
 use crate::views::positions::{
-    self, File, Item, Key, LinkLocation, Nodes, Played, Scope, position_fen,
+    self, InoTable, Item, LinkLocation, NodeKey, PositionFile, PositionVolume, Scope, position_fen,
 };
 
 /// The kinds of numbers that positions and queries have; 59 is that of drafts.
@@ -36,15 +36,15 @@ pub(super) const LINES: u64 = 7;
 
 /// What is listed in each position.
 const ITEMS: [(&str, Item); 9] = [
-    ("position.fen", Item::File(File::Fen)),
-    ("board.txt", Item::File(File::Board)),
-    ("board.svg", Item::File(File::Picture)),
-    ("moves.tsv", Item::File(File::Moves)),
-    ("stats.json", Item::File(File::Stats)),
-    ("line.pgn", Item::File(File::Line)),
+    ("position.fen", Item::File(PositionFile::Fen)),
+    ("board.txt", Item::File(PositionFile::Board)),
+    ("board.svg", Item::File(PositionFile::Picture)),
+    ("moves.tsv", Item::File(PositionFile::Moves)),
+    ("stats.json", Item::File(PositionFile::Stats)),
+    ("line.pgn", Item::File(PositionFile::Line)),
     ("games", Item::Games),
-    ("games.tsv", Item::File(File::GamesTsv)),
-    ("games.pgn", Item::File(File::GamesPgn)),
+    ("games.tsv", Item::File(PositionFile::GamesTsv)),
+    ("games.pgn", Item::File(PositionFile::GamesPgn)),
 ];
 
 /// `tree`, `fen/` or `line/` of the whole base, or `find/`.
@@ -62,32 +62,32 @@ impl Positions {
     }
 
     /// An empty table of numbers.
-    pub(in super::super) fn nodes() -> Nodes {
-        Nodes::new(FIRST_KIND, END_KIND)
+    pub(in super::super) fn nodes() -> InoTable {
+        InoTable::new(FIRST_KIND, END_KIND)
     }
 }
 
 /// Returns the key of the base or of a query, which have no position.
-pub(super) fn query(scope: Scope) -> Key {
-    Key {
+pub(super) fn query(scope: Scope) -> NodeKey {
+    NodeKey {
         scope,
         position: None,
     }
 }
 
 /// Games that are listed.
-enum Games {
+enum ListedGames {
     /// Those that reach a position.
     There(Arc<GameSet>),
     /// Those that fit a query.
     Fitting(Arc<Selection>),
 }
 
-impl Games {
+impl ListedGames {
     fn set(&self) -> &GameSet {
         match self {
-            Games::There(games) => games,
-            Games::Fitting(selection) => &selection.games,
+            ListedGames::There(games) => games,
+            ListedGames::Fitting(selection) => &selection.games,
         }
     }
 }
@@ -97,7 +97,7 @@ enum PositionNode {
     /// A node of the base or of a query, by its place in the block.
     Of(Scope, u64),
     /// A node of a position.
-    Position(Key, Item),
+    Position(NodeKey, Item),
 }
 
 impl DatabaseVolume {
@@ -111,19 +111,19 @@ impl DatabaseVolume {
     }
 
     /// What the games of a position's scope played there.
-    fn played_at(&self, key: &Key) -> Result<Arc<search::Played>, Error> {
+    fn played_at(&self, key: &NodeKey) -> Result<Arc<search::Played>, Error> {
         self.played(&key.scope, &key.position()?)
     }
 
     /// The games that a directory or file is of.
-    fn games_at(&self, thing: &PositionNode) -> Result<Games, Error> {
+    fn games_at(&self, thing: &PositionNode) -> Result<ListedGames, Error> {
         match thing {
-            PositionNode::Position(key, Item::Games | Item::File(File::GamesTsv)) => {
+            PositionNode::Position(key, Item::Games | Item::File(PositionFile::GamesTsv)) => {
                 let games = self.games_at_position(&key.scope, &key.position()?);
-                Ok(Games::There(games?))
+                Ok(ListedGames::There(games?))
             }
             PositionNode::Of(scope, GAMES | GAMES_TSV) if !scope.is_empty() => {
-                Ok(Games::Fitting(self.selection(scope)?))
+                Ok(ListedGames::Fitting(self.selection(scope)?))
             }
             _ => Err(Error::NotADirectory),
         }
@@ -141,21 +141,24 @@ impl DatabaseVolume {
         self.search.texts.get_or_render((key.hash(), ino), || {
             let position = key.position()?;
             let text = match file {
-                File::Fen => position_fen(&self.fields(&position)).into_bytes(),
-                File::Board => board_text(&position).into_bytes(),
-                File::Picture => {
+                PositionFile::Fen => position_fen(&self.fields(&position)).into_bytes(),
+                PositionFile::Board => board_text(&position).into_bytes(),
+                PositionFile::Picture => {
                     let played = self.played_at(&key)?;
                     picture_of(&position, &played).into_bytes()
                 }
-                File::Moves => self.played_at(&key)?.table(&position).into_bytes(),
-                File::Stats => {
+                PositionFile::Moves => self.played_at(&key)?.table(&position).into_bytes(),
+                PositionFile::Stats => {
                     let fen = position_fen(&self.fields(&position));
                     let played = self.played_at(&key)?;
                     let json = played.json(&position, fen.trim_end());
                     format!("{json:#}\n").into_bytes()
                 }
-                File::Line => self.line_pgn(&key, &position)?,
-                File::BookPgn | File::Openings | File::GamesTsv | File::GamesPgn => {
+                PositionFile::Line => self.line_pgn(&key, &position)?,
+                PositionFile::BookPgn
+                | PositionFile::Openings
+                | PositionFile::GamesTsv
+                | PositionFile::GamesPgn => {
                     return Err(Error::NotFound);
                 }
             };
@@ -164,7 +167,7 @@ impl DatabaseVolume {
     }
 
     /// The way of the first game to a position, or a game that begins there.
-    fn line_pgn(&self, key: &Key, position: &Position) -> Result<Vec<u8>, Error> {
+    fn line_pgn(&self, key: &NodeKey, position: &Position) -> Result<Vec<u8>, Error> {
         let games = self.games_at_position(&key.scope, position)?;
         let mut line = Game {
             start: Start {
@@ -192,9 +195,9 @@ impl DatabaseVolume {
         Ok(text)
     }
 
-    fn file_of_position(&self, ino: Ino, file: File) -> Result<NodeKind, Error> {
+    fn file_of_position(&self, ino: Ino, file: PositionFile) -> Result<NodeKind, Error> {
         Ok(NodeKind::File(match file {
-            File::GamesPgn => {
+            PositionFile::GamesPgn => {
                 let (key, _) = self.search.common.nodes.key(ino)?;
                 let games = self
                     .search
@@ -203,7 +206,7 @@ impl DatabaseVolume {
                     .number(&key, Item::Games.number())?;
                 Size::Concatenation(games)
             }
-            _ => Size::Asked,
+            _ => Size::Computed,
         }))
     }
 }
@@ -234,7 +237,7 @@ fn way(game: Game, last: PlyId) -> Game {
         start: game.start,
         ..Game::default()
     };
-    let mut line = Line::new(&mut way.tree, &way.start.position);
+    let mut line = TreeBuilder::new(&mut way.tree, &way.start.position);
     for m in plies.into_iter().rev() {
         match m {
             Some(m) => drop(line.play(m)),
@@ -244,7 +247,7 @@ fn way(game: Game, last: PlyId) -> Game {
     way
 }
 
-impl Played for DatabaseVolume {
+impl PositionVolume for DatabaseVolume {
     fn items(&self) -> &'static [(&'static str, Item)] {
         &ITEMS
     }
@@ -270,7 +273,7 @@ impl Played for DatabaseVolume {
         Ok(moves.into_iter().map(|played| played.m).collect())
     }
 
-    fn nodes(&self) -> &Nodes {
+    fn nodes(&self) -> &InoTable {
         &self.search.common.nodes
     }
 
@@ -284,13 +287,13 @@ impl Played for DatabaseVolume {
             Item::Link(_) => Ok(NodeKind::Symlink),
         };
         Node {
-            kind: kind.unwrap_or(NodeKind::File(Size::Asked)),
+            kind: kind.unwrap_or(NodeKind::File(Size::Computed)),
             ..directory
         }
     }
 }
 
-impl Directory for Positions {
+impl RootView for Positions {
     fn holds(&self, ino: Ino) -> bool {
         let is_first = [TREE, FEN, LINES, DIRECTORY].map(|place| Positions(place).number());
         let is_here = (FIRST_KIND..END_KIND).contains(&ino.kind());
@@ -300,7 +303,7 @@ impl Directory for Positions {
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
         match base.thing(ino)? {
             PositionNode::Of(scope, place) => base.query_node(&scope, place),
-            PositionNode::Position(_, item) => Ok(Played::node(base, ino, item)),
+            PositionNode::Position(_, item) => Ok(PositionVolume::node(base, ino, item)),
         }
     }
 
@@ -364,7 +367,7 @@ impl Directory for Positions {
         base: &DatabaseVolume,
         directory: Ino,
         after: u64,
-        page: &mut Page<'_>,
+        page: &mut NumberListing<'_>,
     ) -> Result<bool, Error> {
         let thing = base.thing(directory)?;
         let is_of_games = matches!(
@@ -427,11 +430,12 @@ impl Directory for Positions {
 
 impl DatabaseVolume {
     /// The games whose headers a file has, if it is a table of headers.
-    fn table_at(&self, ino: Ino) -> Result<Option<Games>, Error> {
+    fn table_at(&self, ino: Ino) -> Result<Option<ListedGames>, Error> {
         let thing = self.thing(ino)?;
         let is_table = matches!(
             thing,
-            PositionNode::Position(_, Item::File(File::GamesTsv)) | PositionNode::Of(_, GAMES_TSV)
+            PositionNode::Position(_, Item::File(PositionFile::GamesTsv))
+                | PositionNode::Of(_, GAMES_TSV)
         );
         is_table.then(|| self.games_at(&thing)).transpose()
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::super::records::{cookie_of_file, first_id_of_files};
 use super::super::{DatabaseVolume, completeness};
-use super::Directory;
+use super::RootView;
 use crate::base::texts::{self, MediaFile, TextFile};
 use crate::cbh::{Entry, GameId, GuidingText, RecordKind};
 use crate::fs::Error;
@@ -90,7 +90,7 @@ impl Texts {
     }
 }
 
-impl Directory for Texts {
+impl RootView for Texts {
     fn is_there(&self, base: &DatabaseVolume) -> bool {
         !base.guiding.ids(base.base.as_ref()).is_empty()
     }

@@ -3,8 +3,8 @@
 
 use super::super::DatabaseVolume;
 use super::super::groups::format_name;
-use super::Directory;
-use crate::cbh::Group;
+use super::RootView;
+use crate::cbh::GameGroup;
 use crate::fs::Error;
 use crate::fs::volume::{Ino, Listing, Node};
 
@@ -19,17 +19,17 @@ impl Years {
     pub(in super::super) const NUMBER: Ino = Ino(12);
 
     /// All years in order, the unknown one first.
-    pub(super) fn all() -> impl Iterator<Item = Group> {
-        (0..YEARS).map(Group::Year)
+    pub(super) fn all() -> impl Iterator<Item = GameGroup> {
+        (0..YEARS).map(GameGroup::Year)
     }
 
     /// The group of this name: `1999` or `unknown`.
-    pub(super) fn parse(name: &[u8]) -> Option<Group> {
+    pub(super) fn parse(name: &[u8]) -> Option<GameGroup> {
         let group = match name {
-            b"unknown" => Group::Year(0),
+            b"unknown" => GameGroup::Year(0),
             digits => {
                 let year = std::str::from_utf8(digits).ok()?.parse().ok()?;
-                Group::Year(Some(year).filter(|year| *year < YEARS)?)
+                GameGroup::Year(Some(year).filter(|year| *year < YEARS)?)
             }
         };
         // It has one name only.
@@ -39,7 +39,7 @@ impl Years {
     }
 }
 
-impl Directory for Years {
+impl RootView for Years {
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
         Ok(base.directory_node(ino, 1))
     }

@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 use super::Matched;
 use crate::cbh::edit::diff::compare;
 use crate::cbh::edit::rewrite::merge::{text_of, words};
-use crate::game::{Annotation, Game, MoveTree, PlyId, ShownWord, Text, shown_words};
+use crate::game::{Annotation, AnnotationText, Game, MoveTree, PlyId, ShownWord, shown_words};
 
 /// The texts that stood before moves.
-pub(super) struct Places<'g> {
+pub(super) struct TextPlaces<'g> {
     read: &'g Game,
     edited: &'g Game,
     matched: &'g Matched,
@@ -17,9 +17,9 @@ pub(super) struct Places<'g> {
     compared: Cell<usize>,
 }
 
-impl<'g> Places<'g> {
-    pub(super) fn new(read: &'g Game, edited: &'g Game, matched: &'g Matched) -> Places<'g> {
-        Places {
+impl<'g> TextPlaces<'g> {
+    pub(super) fn new(read: &'g Game, edited: &'g Game, matched: &'g Matched) -> TextPlaces<'g> {
+        TextPlaces {
             read,
             edited,
             matched,
@@ -30,8 +30,8 @@ impl<'g> Places<'g> {
     pub(super) fn restore(&self, remarks: Vec<(PlyId, Annotation)>) -> Vec<(PlyId, Annotation)> {
         let namesakes = self.namesakes();
         let mut lost = self.lost();
-        let crowded = self.crowded(&namesakes);
-        if namesakes.is_empty() && lost.is_empty() && crowded.is_empty() {
+        let displaced = self.displaced(&namesakes);
+        if namesakes.is_empty() && lost.is_empty() && displaced.is_empty() {
             return remarks;
         }
         let is_same_game = self.matched.is_same || self.matched.keeps_most;
@@ -43,8 +43,8 @@ impl<'g> Places<'g> {
         let mut restored = Vec::with_capacity(remarks.len());
         for (ply, remark) in remarks {
             match remark {
-                Annotation::TextAfter(text) if crowded.contains_key(&ply) => {
-                    let (after, before) = self.uncrowded(crowded.get(&ply), text);
+                Annotation::TextAfter(text) if displaced.contains_key(&ply) => {
+                    let (after, before) = self.split_displaced(displaced.get(&ply), text);
                     restored.extend(after.map(|text| (ply, Annotation::TextAfter(text))));
                     restored
                         .extend(before.map(|(next, text)| (next, Annotation::TextBefore(text))));
@@ -82,14 +82,14 @@ impl<'g> Places<'g> {
             let remarks = self.read.annotations.iter();
             remarks.filter(|(_, remark)| matches!(remark, Annotation::TextBefore(_)))
         };
-        let names = Names::new(&self.read.tree);
+        let names = MoveNames::new(&self.read.tree);
         let names: HashSet<Name> = befores().filter_map(|(ply, _)| names.of(ply)).collect();
         let said: HashSet<String> = befores().map(|(_, text)| words(text.text())).collect();
-        let edited = Names::new(&self.edited.tree);
+        let edited = MoveNames::new(&self.edited.tree);
         let is_namesake = |ply: &PlyId| {
             let has_one = self
                 .matched
-                .read_of(*ply)
+                .stored_ply(*ply)
                 .is_some_and(|was| texts_before(self.read, was).next().is_some());
             let mut texts = texts_before(self.edited, *ply);
             !has_one
@@ -99,33 +99,33 @@ impl<'g> Places<'g> {
         named.iter().copied().filter(is_namesake).collect()
     }
 
-    /// The stored texts before plies that have another one now, by the ply
-    /// after which they would stand: a comment was typed behind them, and the
-    /// name counts for the last one.
-    fn crowded(&self, namesakes: &HashSet<PlyId>) -> HashMap<PlyId, (PlyId, &'g Text)> {
+    /// Returns the stored texts before plies that have another text before them now, by
+    /// the parent of the ply: a comment was inserted after the stored text, and
+    /// `CbhBefore` names the ply only once, for the last text.
+    fn displaced(&self, namesakes: &HashSet<PlyId>) -> HashMap<PlyId, (PlyId, &'g AnnotationText)> {
         let named = self.edited.open.named.iter();
-        let crowded = named
+        let displaced = named
             .filter(|ply| !namesakes.contains(ply))
             .filter_map(|ply| {
-                let was = self.matched.read_of(*ply)?;
+                let was = self.matched.stored_ply(*ply)?;
                 let old = texts_before(self.read, was).next()?;
                 let said = words([old]);
                 let mut now = texts_before(self.edited, *ply);
                 let parent = self.edited.tree.parent(*ply).unwrap_or(PlyId::START);
                 (!now.any(|text| words([text]) == said)).then_some((parent, (*ply, old)))
             });
-        crowded.collect()
+        displaced.collect()
     }
 
     /// Parts a text after a ply before the words of one about the next ply that
     /// it ends in.
-    fn uncrowded(
+    fn split_displaced(
         &self,
-        crowded: Option<&(PlyId, &Text)>,
-        text: Text,
-    ) -> (Option<Text>, Option<(PlyId, Text)>) {
-        let is_short = |old: &Text| self.affords(text.text.len() + old.text.len());
-        let Some((next, old)) = crowded.filter(|(_, old)| is_short(old)) else {
+        displaced: Option<&(PlyId, &AnnotationText)>,
+        text: AnnotationText,
+    ) -> (Option<AnnotationText>, Option<(PlyId, AnnotationText)>) {
+        let is_short = |old: &AnnotationText| self.affords(text.text.len() + old.text.len());
+        let Some((next, old)) = displaced.filter(|(_, old)| is_short(old)) else {
             return (Some(text), None);
         };
         if words([&text]) == words([*old]) {
@@ -140,7 +140,10 @@ impl<'g> Places<'g> {
     /// The plies after which the only text between two moves stands now that
     /// stood before the second, with that: new words take the place of the old
     /// ones.
-    fn replaced(&self, lost: &HashMap<PlyId, Vec<(PlyId, &Text)>>) -> HashMap<PlyId, PlyId> {
+    fn replaced(
+        &self,
+        lost: &HashMap<PlyId, Vec<(PlyId, &AnnotationText)>>,
+    ) -> HashMap<PlyId, PlyId> {
         if lost.is_empty() {
             return HashMap::new();
         }
@@ -148,7 +151,7 @@ impl<'g> Places<'g> {
         let stored = stored.filter_map(|(_, remark)| text_of(remark));
         let stored: HashSet<String> = stored.map(|text| words([text])).collect();
         let is_replaced = |ply: PlyId| {
-            let was = self.matched.read_of(ply);
+            let was = self.matched.stored_ply(ply);
             let had_none = was.is_some_and(|was| texts_after(self.read, was).next().is_none());
             let mut now = texts_after(self.edited, ply);
             let is_new = now
@@ -167,12 +170,12 @@ impl<'g> Places<'g> {
 
     /// The stored texts before plies that have none now, by the ply after
     /// which they would stand.
-    fn lost(&self) -> HashMap<PlyId, Vec<(PlyId, &'g Text)>> {
-        let mut lost: HashMap<PlyId, Vec<(PlyId, &Text)>> = HashMap::new();
+    fn lost(&self) -> HashMap<PlyId, Vec<(PlyId, &'g AnnotationText)>> {
+        let mut lost: HashMap<PlyId, Vec<(PlyId, &AnnotationText)>> = HashMap::new();
         let tree = &self.edited.tree;
-        let (read_names, names) = (Names::new(&self.read.tree), Names::new(tree));
+        let (read_names, names) = (MoveNames::new(&self.read.tree), MoveNames::new(tree));
         for ply in (1..=tree.len()).filter_map(|index| tree.place(index)) {
-            let Some(was) = self.matched.read_of(ply).filter(|_| is_inner(tree, ply)) else {
+            let Some(was) = self.matched.stored_ply(ply).filter(|_| is_inner(tree, ply)) else {
                 continue;
             };
             let has_some = texts_before(self.read, was).next().is_some();
@@ -202,11 +205,11 @@ impl<'g> Places<'g> {
     /// all of it, or its end, where a program glued both together.
     fn parted(
         &self,
-        texts: &mut Vec<(PlyId, &Text)>,
+        texts: &mut Vec<(PlyId, &AnnotationText)>,
         ply: PlyId,
-        text: Text,
-    ) -> (Option<Text>, Option<(PlyId, Text)>) {
-        let was = self.matched.read_of(ply).into_iter();
+        text: AnnotationText,
+    ) -> (Option<AnnotationText>, Option<(PlyId, AnnotationText)>) {
+        let was = self.matched.stored_ply(ply).into_iter();
         let stood_there = was.flat_map(|was| texts_after(self.read, was));
         let stood_there = stood_there.take(MOST_BEFORE);
         let said = words([&text]);
@@ -237,7 +240,7 @@ impl<'g> Places<'g> {
 
     /// As the function of this name, of texts of bounded length; [`SAME`] if the
     /// words are the same.
-    fn likeness(&self, old: &Text, new: &str) -> usize {
+    fn likeness(&self, old: &AnnotationText, new: &str) -> usize {
         if !self.affords(old.text.len() + new.len()) {
             return 0;
         }
@@ -260,14 +263,14 @@ impl<'g> Places<'g> {
 type Name = (usize, String);
 
 /// The names of the moves of a tree.
-struct Names<'g> {
+struct MoveNames<'g> {
     tree: &'g MoveTree,
     depths: Vec<usize>,
 }
 
-impl<'g> Names<'g> {
-    fn new(tree: &'g MoveTree) -> Names<'g> {
-        Names {
+impl<'g> MoveNames<'g> {
+    fn new(tree: &'g MoveTree) -> MoveNames<'g> {
+        MoveNames {
             tree,
             depths: depths(tree),
         }
@@ -297,7 +300,7 @@ fn is_inner(tree: &MoveTree, ply: PlyId) -> bool {
     tree.first_child(parent) == Some(ply)
 }
 
-fn texts_before(game: &Game, ply: PlyId) -> impl Iterator<Item = &Text> {
+fn texts_before(game: &Game, ply: PlyId) -> impl Iterator<Item = &AnnotationText> {
     let remarks = game.annotations.on(ply);
     remarks.filter_map(|remark| match remark {
         Annotation::TextBefore(text) => Some(text),
@@ -305,7 +308,7 @@ fn texts_before(game: &Game, ply: PlyId) -> impl Iterator<Item = &Text> {
     })
 }
 
-fn texts_after(game: &Game, ply: PlyId) -> impl Iterator<Item = &Text> {
+fn texts_after(game: &Game, ply: PlyId) -> impl Iterator<Item = &AnnotationText> {
     let remarks = game.annotations.on(ply);
     remarks.filter_map(|remark| match remark {
         Annotation::TextAfter(text) => Some(text),
@@ -317,7 +320,10 @@ fn texts_after(game: &Game, ply: PlyId) -> impl Iterator<Item = &Text> {
 const MOST_BEFORE: usize = 8;
 
 /// A text that ends in the words of another, parted before them.
-fn parted_at_end(text: &Text, end: &Text) -> Option<(Text, Text)> {
+fn parted_at_end(
+    text: &AnnotationText,
+    end: &AnnotationText,
+) -> Option<(AnnotationText, AnnotationText)> {
     let all: Vec<ShownWord<'_>> = shown_words(&text.text).collect();
     let end: Vec<ShownWord<'_>> = shown_words(&end.text).collect();
     let first = all
@@ -330,7 +336,7 @@ fn parted_at_end(text: &Text, end: &Text) -> Option<(Text, Text)> {
         .zip(&end)
         .all(|(one, other)| one.word == other.word);
     let at = tail.first().filter(|_| is_same)?.range.start;
-    let part = |part: &str| Text {
+    let part = |part: &str| AnnotationText {
         text: part.trim().to_owned(),
         ..text.clone()
     };

@@ -2,15 +2,15 @@
 //!
 //! Each text is held against one stored text: one of its place and words, one
 //! of its words from elsewhere, or, with new words, the one that it replaces.
-//! Of several equal texts the first is the first. So texts of the same words
-//! keep what each of them has.
+//! Equal texts are paired in order, the first edited one with the first stored one, so
+//! texts with the same words keep the language and lead that each of them had.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 use super::Matched;
 use crate::cbh::edit::rewrite::merge::{text_of, words};
-use crate::game::{Annotation, Game, Nation, PlyId, Text};
+use crate::game::{Annotation, AnnotationText, Game, Nation, PlyId};
 
 /// The language and lead that the texts of the stored game usually have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,14 +45,14 @@ impl Usual {
     fn given(self, read: &Game, matched: &Matched, remarks: &[(PlyId, Annotation)]) -> Vec<Given> {
         let stored = said(read.annotations.iter(), Some);
         let edited = remarks.iter().map(|(ply, remark)| (*ply, remark));
-        let edited = said(edited, |ply| matched.read_of(ply));
+        let edited = said(edited, |ply| matched.stored_ply(ply));
         let mut pairs = Pairs {
             is_free: vec![true; stored.len()],
             stored_of: vec![None; edited.len()],
         };
-        let is_said = |text: &Said<'_>| text.text.language != Nation::NONE;
-        let unsaid = |text: &Said<'_>| text.text.language == Nation::NONE;
-        let exact = |text: &Said<'_>| (text.place, text.text.language, text.words.clone());
+        let is_said = |text: &ComparedText<'_>| text.text.language != Nation::NONE;
+        let unsaid = |text: &ComparedText<'_>| text.text.language == Nation::NONE;
+        let exact = |text: &ComparedText<'_>| (text.place, text.text.language, text.words.clone());
         pairs.pair(&stored, &edited, |text| is_said(text).then(|| exact(text)));
         pairs.pair(&stored, &edited, |text| {
             Some((text.place?, text.words.clone()))
@@ -86,12 +86,16 @@ impl Usual {
 
     /// Those of some stored texts that a new one may replace: those in its
     /// language, which it names unless it is the usual one.
-    fn replaced<'t>(self, text: &Text, left: &[&'t Text]) -> Vec<&'t Text> {
-        let may_be = |old: &&&Text| {
+    fn replaced<'t>(
+        self,
+        text: &AnnotationText,
+        left: &[&'t AnnotationText],
+    ) -> Vec<&'t AnnotationText> {
+        let may_be = |old: &&&AnnotationText| {
             let is_unsaid = text.language == Nation::NONE && Some(old.language) == self.language;
             is_unsaid || old.language == text.language
         };
-        let alike: Vec<&Text> = left.iter().filter(may_be).copied().collect();
+        let alike: Vec<&AnnotationText> = left.iter().filter(may_be).copied().collect();
         if alike.is_empty() {
             left.to_vec()
         } else {
@@ -101,7 +105,7 @@ impl Usual {
 
     /// Returns the language and lead that a text gets from some stored ones,
     /// unless one of them differs.
-    fn of(self, text: &Text, old: &[&Text]) -> Given {
+    fn of(self, text: &AnnotationText, old: &[&AnnotationText]) -> Given {
         let language = self.language.filter(|language| {
             text.language == Nation::NONE
                 && old.iter().any(|old| old.language == *language)
@@ -117,25 +121,25 @@ impl Usual {
 }
 
 /// The stored ply, and whether a text stands before it.
-type Place = (PlyId, bool);
+type PlyPlace = (PlyId, bool);
 
 /// A text of a game.
-struct Said<'t> {
+struct ComparedText<'t> {
     /// Index among the remarks.
     index: usize,
-    place: Option<Place>,
-    text: &'t Text,
+    place: Option<PlyPlace>,
+    text: &'t AnnotationText,
     words: String,
 }
 
 fn said<'t>(
     remarks: impl Iterator<Item = (PlyId, &'t Annotation)>,
     stored: impl Fn(PlyId) -> Option<PlyId>,
-) -> Vec<Said<'t>> {
+) -> Vec<ComparedText<'t>> {
     let texts = remarks.enumerate().filter_map(|(index, (ply, remark))| {
         let text = text_of(remark)?;
         let is_before = matches!(remark, Annotation::TextBefore(_));
-        Some(Said {
+        Some(ComparedText {
             index,
             place: stored(ply).map(|ply| (ply, is_before)),
             text,
@@ -154,8 +158,8 @@ struct Pairs {
 
 impl Pairs {
     /// By their places the stored texts that none of the edited ones is.
-    fn left<'t>(&self, stored: &[Said<'t>]) -> HashMap<Place, Vec<&'t Text>> {
-        let mut left: HashMap<Place, Vec<&Text>> = HashMap::new();
+    fn left<'t>(&self, stored: &[ComparedText<'t>]) -> HashMap<PlyPlace, Vec<&'t AnnotationText>> {
+        let mut left: HashMap<PlyPlace, Vec<&AnnotationText>> = HashMap::new();
         for (text, _) in stored.iter().zip(&self.is_free).filter(|(_, free)| **free) {
             if let Some(place) = text.place {
                 let there = left.entry(place).or_default();
@@ -171,9 +175,9 @@ impl Pairs {
     /// Pairs those of the same key that have none yet, the first with the first.
     fn pair<K: Hash + Eq>(
         &mut self,
-        stored: &[Said<'_>],
-        edited: &[Said<'_>],
-        key: impl Fn(&Said<'_>) -> Option<K>,
+        stored: &[ComparedText<'_>],
+        edited: &[ComparedText<'_>],
+        key: impl Fn(&ComparedText<'_>) -> Option<K>,
     ) {
         let mut free: HashMap<K, VecDeque<usize>> = HashMap::new();
         for (at, text) in stored.iter().enumerate() {

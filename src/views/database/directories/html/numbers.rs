@@ -102,7 +102,7 @@ impl HtmlNode {
             Section::ALL.get(place).copied()
         };
         match ino.kind() {
-            _ if ino.slot() > 0 => None,
+            _ if ino.base_number() > 0 => None,
             FIXED => {
                 let place = usize::try_from(ino.index()).ok()?;
                 ALL.get(place).map(|fixed| HtmlNode::Fixed(*fixed))

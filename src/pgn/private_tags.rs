@@ -19,7 +19,7 @@ use std::collections::HashSet;
 
 use super::exact::Exact;
 use super::remarks::{Remarks, Subject, has_text, is_flagged_before};
-use crate::game::{Annotation, Game, MAX_REMARKS, MoveTree, Nation, PlyId, San, Start};
+use crate::game::{Annotation, Game, MAX_ANNOTATIONS, MoveTree, Nation, PlyId, San, Start};
 
 /// Scid takes no tag of more than 235 bytes, name and value.
 const MOST_BYTES: usize = 200;
@@ -33,7 +33,7 @@ pub(super) struct Style {
 
 /// Settings for all remarks of a game, in tags.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct PrivateTags {
     pub(super) style: Style,
     /// The names of moves that texts in front of them are about.
     pub(super) before: String,
@@ -46,15 +46,15 @@ pub(super) struct Told {
     pub(super) is_clean: bool,
 }
 
-impl Told {
+impl PrivateTags {
     /// What is to be told of a game.
-    pub(super) fn of(game: &Game) -> Told {
+    pub(super) fn of(game: &Game) -> PrivateTags {
         if game.annotations.is_empty() {
-            return Told::default();
+            return PrivateTags::default();
         }
         let (before, named) = named_plies(game);
         let (exact, forms) = Exact::of(game);
-        Told {
+        PrivateTags {
             style: Style {
                 language: game.annotations.main_language(),
                 lead: game.annotations.main_lead(),
@@ -68,10 +68,10 @@ impl Told {
     }
 
     /// Tells nothing of any game.
-    pub(super) fn nothing() -> Told {
-        Told {
+    pub(super) fn nothing() -> PrivateTags {
+        PrivateTags {
             is_clean: true,
-            ..Told::default()
+            ..PrivateTags::default()
         }
     }
 
@@ -221,16 +221,16 @@ impl PendingComment<'_> {
 
 /// The moves that `CbhBefore` names; more than a game may have remarks are
 /// not read.
-pub(super) fn parse_names(value: &str) -> Names {
-    let names = value.split_whitespace().take(MAX_REMARKS);
-    Names(names.filter_map(Name::parse).collect())
+pub(super) fn parse_names(value: &str) -> NamedMoves {
+    let names = value.split_whitespace().take(MAX_ANNOTATIONS);
+    NamedMoves(names.filter_map(Name::parse).collect())
 }
 
 /// The moves that `CbhBefore` names.
 #[derive(Debug, Default)]
-pub(super) struct Names(HashSet<Name>);
+pub(super) struct NamedMoves(HashSet<Name>);
 
-impl Names {
+impl NamedMoves {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -254,7 +254,7 @@ impl Names {
 /// read.
 pub(super) fn settle(
     (tree, start): (&MoveTree, &Start),
-    mut names: Names,
+    mut names: NamedMoves,
     fronts: Vec<Front<'_>>,
     remarks: &mut Remarks,
 ) -> Settled {
