@@ -21,6 +21,7 @@
 //! one by one, a new *epoch* begins (Linux 6.16), which also makes the kernel
 //! drop the inodes. Older kernels may cache names for one second only.
 
+mod handed_over;
 mod kernel;
 mod locks;
 mod mounts;
@@ -33,6 +34,7 @@ mod session;
 mod slow;
 mod throttle;
 
+pub use handed_over::{descriptor_of, ensure_is_fuse};
 pub use mounts::{MountInfo, canonical, mount_at, mount_points};
 pub use session::{Audience, MountError, Mounted, Options, Outcome, Stopper, detach};
 

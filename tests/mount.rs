@@ -15,6 +15,7 @@ mod common;
 
 use std::fs::{self, File, Metadata};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -43,6 +44,22 @@ struct Mount {
     shared: Arc<Shared>,
 }
 
+/// How a test mounts.
+fn options(readdirplus: ReadDirPlus, source: &str) -> fuse::Options {
+    fuse::Options {
+        source: source.to_owned(),
+        access: Audience::Owner,
+        is_writable: false,
+        uid: 1234,
+        gid: 4321,
+        readdirplus,
+        xattr: false,
+        auto_unmount: false,
+        flags: Vec::new(),
+        others: Vec::new(),
+    }
+}
+
 impl Mount {
     fn new(readdirplus: ReadDirPlus, source: &str) -> Mount {
         let volume = TestVolume::default();
@@ -58,18 +75,7 @@ impl Mount {
     ) -> Mount {
         let vfs = Arc::new(Vfs::new(volume, &Options::default()));
         let directory = tempfile::tempdir().unwrap();
-        let options = fuse::Options {
-            source: source.to_owned(),
-            access: Audience::Owner,
-            is_writable: false,
-            uid: 1234,
-            gid: 4321,
-            readdirplus,
-            xattr: false,
-            auto_unmount: false,
-            flags: Vec::new(),
-            others: Vec::new(),
-        };
+        let options = options(readdirplus, source);
         let mounted = Mounted::new(vfs, directory.path(), &options).unwrap();
         Mount {
             stopper: mounted.stopper(),
@@ -378,6 +384,46 @@ fn findmnt_shows_type_and_source_even_with_a_comma() {
         .unwrap();
     assert_eq!(shown.kind, "fuse.cbfs");
     assert_eq!(shown.source.to_str(), Some(source));
+}
+
+#[test]
+fn a_connection_that_was_mounted_and_handed_over_is_served() {
+    if !common::has_fuse() || !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let device = File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/fuse")
+        .unwrap();
+    let descriptor = device.as_raw_fd();
+    let data = format!("fd={descriptor},rootmode=40000,user_id=0,group_id=0,default_permissions");
+    let mount_it = || {
+        let (source, kind) = (Some("base"), Some("fuse.cbfs"));
+        let data = Some(data.as_str());
+        nix::mount::mount(
+            source,
+            directory.path(),
+            kind,
+            nix::mount::MsFlags::MS_RDONLY,
+            data,
+        )
+    };
+    let serve = || {
+        let vfs = Arc::new(Vfs::new(Box::<TestVolume>::default(), &Options::default()));
+        let place = PathBuf::from(format!("/dev/fd/{descriptor}"));
+        Mounted::new(vfs, &place, &options(ReadDirPlus::BySize, "base"))
+    };
+    let error = serve().unwrap_err();
+    assert!(error.to_string().contains("no mount is served"), "{error}");
+    mount_it().unwrap();
+    let mounted = serve().unwrap();
+    let running = thread::spawn(|| mounted.run());
+    let text = fs::read(directory.path().join("games").join("000001.pgn")).unwrap();
+    assert_eq!(text, text_of(1));
+    nix::mount::umount(directory.path()).unwrap();
+    assert_eq!(running.join().unwrap(), Outcome::Unmounted);
 }
 
 #[test]

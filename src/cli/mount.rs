@@ -19,7 +19,9 @@ use crate::archive::{self, BlockCache};
 use crate::base::referenced::{GamesOptions, SourceMap};
 use crate::book::belongs_to_book;
 use crate::cbh::{self, CodePage};
-use crate::fuse::{self, MountInfo, Mounted, Outcome, Stopper, mount_at};
+use crate::fuse::{
+    self, MountInfo, Mounted, Outcome, Stopper, descriptor_of, ensure_is_fuse, mount_at,
+};
 use crate::vfs::{
     self, BasesFolder, BookOptions, BookSource, DatabaseSource, Messages, Shown, Vfs, Writer,
 };
@@ -469,6 +471,9 @@ fn check_not_covered(source: &Path, mountpoint: &Path) -> Result<(), Failure> {
 }
 
 fn check_mountpoint(mountpoint: &Path, nonempty: bool) -> Result<(), String> {
+    if let Some(descriptor) = descriptor_of(mountpoint) {
+        return ensure_is_fuse(descriptor);
+    }
     let shown = mountpoint.display();
     let metadata = match fs::metadata(mountpoint) {
         Ok(metadata) => metadata,

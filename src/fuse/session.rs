@@ -22,6 +22,7 @@ use fuser::{Config, MountOption, Session, SessionACL};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, umount2};
 
+use super::handed_over::{descriptor_of, duplicate};
 use super::kernel::Kernel;
 use super::mounts::{MountInfo, mount_at};
 use super::{Adapter, Ownership, ReadDirPlus};
@@ -144,8 +145,9 @@ impl Stopper {
 }
 
 impl Mounted {
-    /// Mounts `vfs` at `mountpoint`. The mount is ready when this returns. On
-    /// failure, `vfs` is closed.
+    /// Mounts `vfs` at `mountpoint`, or serves what another program has mounted if
+    /// that is `/dev/fd/N`. The mount is ready when this returns. On failure, `vfs`
+    /// is closed.
     ///
     /// # Errors
     ///
@@ -160,9 +162,12 @@ impl Mounted {
             what: mountpoint.display().to_string(),
             why,
         };
-        let place = mountpoint
-            .canonicalize()
-            .map_err(|error| failed(error.to_string()))?;
+        let descriptor = descriptor_of(mountpoint);
+        let place = match descriptor {
+            Some(_) => Ok(mountpoint.to_path_buf()),
+            None => mountpoint.canonicalize(),
+        };
+        let place = place.map_err(|error| failed(error.to_string()))?;
         let ownership = Ownership {
             uid: options.uid,
             gid: options.gid,
@@ -183,7 +188,14 @@ impl Mounted {
             options,
             Arc::clone(&kernel_cell),
         );
-        let served = Session::new(adapter, &place, &config(options))
+        let session = match descriptor {
+            Some(descriptor) => duplicate(descriptor).and_then(|connection| {
+                let config = config(options);
+                Session::from_fd(adapter, connection, config.acl, config)
+            }),
+            None => Session::new(adapter, &place, &config(options)),
+        };
+        let served = session
             .and_then(|session| {
                 let kernel = Kernel::of(&session, options.is_writable)?;
                 let _ = kernel_cell.set(kernel);
@@ -204,12 +216,16 @@ impl Mounted {
             Ok(serving) => serving,
             Err(error) => {
                 stop_background(&vfs, background);
-                return Err(failed(explain(&error)));
+                return Err(failed(match descriptor {
+                    Some(_) => format!("no mount is served through it: {error}"),
+                    None => explain(&error),
+                }));
             }
         };
         Ok(Mounted {
             vfs,
-            ours: mount_at(&place).ok().flatten(),
+            // What another program has mounted, that one unmounts.
+            ours: descriptor.map_or_else(|| mount_at(&place).ok().flatten(), |_| None),
             mountpoint: place,
             serving,
             background,
