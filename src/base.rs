@@ -49,7 +49,7 @@ pub(crate) use self::on_disk::{BaseOnDisk, Opened};
 pub use self::position_index::{
     FilesState, IndexMaking, IndexState, delete_index, index_file, index_of, make_index, open_index,
 };
-pub use self::searched::Searched;
+pub use self::searched::{FindError, Searched, find};
 pub use self::spellings::{Alike, Likeness, alike_names};
 pub use self::twins::{AllTwins, Sameness, Twins, twins};
 pub use self::writable::{read_only_after, take};
@@ -70,6 +70,7 @@ use crate::storage::{FolderTree, ReadBuffer};
 /// given, [`Error::NotUsed`].
 pub trait Base: fmt::Debug + Send + Sync {
     /// Location of its files.
+    #[doc(hidden)]
     fn location(&self) -> Location<'_>;
 
     /// Its files, with their present lengths.
@@ -78,6 +79,7 @@ pub trait Base: fmt::Debug + Send + Sync {
     /// The name that messages show for the file with this extension, without
     /// the extension: that of the base, or of the archive that contains the
     /// file.
+    #[doc(hidden)]
     fn name_for(&self, extension: &str) -> String;
 
     /// A note for the user about the format, if support for it is new.
@@ -105,6 +107,7 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// Returns whether all that it shows is in its files, and nothing only in
     /// the journal.
+    #[doc(hidden)]
     fn is_as_stored(&self) -> bool;
 
     /// Defects of the base as a whole.
@@ -122,6 +125,7 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// Appends the used records of a range, those of games with their list
     /// entry.
+    #[doc(hidden)]
     fn listed(
         &self,
         first: GameId,
@@ -137,6 +141,7 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// Calls `take` with the summary of each game in a range. Teams are read
     /// only if `with_teams` is set.
+    #[doc(hidden)]
     fn for_each_summary(
         &self,
         ids: Range<u32>,
@@ -151,6 +156,7 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// As [`read_game`](Base::read_game), but tells `weigh` before how many bytes
     /// the moves and annotations of the game take in their files.
+    #[doc(hidden)]
     fn read_game_weighed(
         &self,
         id: GameId,
@@ -160,12 +166,14 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// As [`read_game`](Base::read_game), but for the start and the moves only: the
     /// headers of the game say nothing, and it has no annotations.
+    #[doc(hidden)]
     fn read_moves_only(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error>;
 
     /// Shows the placements at these moments of the main line of one game, until
     /// `show` returns false; perhaps more, without a question whether moves are
     /// legal. Returns false if the game must be read instead: so it is in formats
     /// where a glance would save little.
+    #[doc(hidden)]
     fn glance(
         &self,
         _id: GameId,
@@ -178,6 +186,7 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// As [`read_game`](Base::read_game), once the game may be rendered; returns
     /// the permit to keep until it is.
+    #[doc(hidden)]
     fn read_game_to_render(&self, id: GameId, decoded: &mut Decoded) -> Result<Permit, Error> {
         let mut permit = Permit::wait_to_render(0);
         let mut wait = |stored| permit = Permit::wait_to_render(stored);
@@ -187,15 +196,19 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// Returns a hash of the moves and annotations of one game as stored: another
     /// one if the moves that are read from them could be others.
+    #[doc(hidden)]
     fn stored_fingerprint(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error>;
 
     /// Reads one guiding text into `text`.
+    #[doc(hidden)]
     fn read_text(&self, id: GameId, text: &mut GuidingText) -> Result<(), Error>;
 
     /// Appends the numbers of all guiding texts.
+    #[doc(hidden)]
     fn texts(&self, texts: &mut Vec<GameId>) -> Result<(), Error>;
 
     /// Returns the game of each mention that exactly one game fits.
+    #[doc(hidden)]
     fn find_games<'m>(
         &self,
         mentions: &'m HashSet<GameMention>,
@@ -209,6 +222,7 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// Returns the games of each entity of a grouping, such as each player or
     /// each opening.
+    #[doc(hidden)]
     fn crossref(&self, grouping: Grouping) -> Result<Arc<Crossref>, Error>;
 }
 

@@ -1,6 +1,45 @@
 //! cbfs shows ChessBase databases as directories of files.
 //!
-//! This page is the map. A *room* is a top-level module, named after what it handles.
+//! # As a library
+//!
+//! [`open`] opens a base of either format, [`find`] searches it, [`open_book`]
+//! opens an opening book; [`decode_pgn`] and [`encode_pgn`] read and write PGN.
+//! Each gives and takes the same value, a [`Game`].
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use cbfs::{Decoded, GameId, Options};
+//!
+//! let base = cbfs::open(Path::new("fixtures/cbh/sample/sample.cbh"), &Options::default())?;
+//! let (mut decoded, mut text) = (Decoded::default(), Vec::new());
+//! for number in 1..=base.last_id() {
+//!     match base.read_game(GameId(number), &mut decoded) {
+//!         Ok(()) => cbfs::encode_pgn(&decoded.game, &decoded.defects, &mut text),
+//!         Err(cbfs::BaseError::NotUsed(_)) => {}
+//!         Err(error) => return Err(error.into()),
+//!     }
+//! }
+//! assert!(text.starts_with(b"[Event "));
+//!
+//! let game = cbfs::decode_pgn(b"1. e4 e5 2. Nf3 *")?;
+//! let plies = game.tree.main_line().filter_map(|id| game.tree.ply(id));
+//! assert_eq!(plies.map(|ply| ply.san.to_string()).collect::<Vec<_>>(), ["e4", "e5", "Nf3"]);
+//!
+//! let book = cbfs::open_book(Path::new("fixtures/book/small/small.ctg"), None);
+//! let entry = book.ok_or("no book")??.look_up(&game.start.position)?.ok_or("no entry")?;
+//! assert_eq!(entry.moves.len(), 5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What is documented here is promised: it changes only when the second number of
+//! the version does, and the changelog says how. Bases are only read; what is
+//! written goes through a mount or the command. The modules are public for the
+//! program and its tests alone, and may change at any time.
+//!
+//! # The map
+//!
+//! This is the map of the source. A *room* is a top-level module, named after what it handles.
 //! Each format has one room with its reader, its writer and the description of the
 //! format.
 //!
@@ -76,29 +115,71 @@
 //!    file after its lookup return one content.
 //! 6. There is no `unsafe`.
 
+#[doc(inline)]
+pub use crate::base::{Base, Error as BaseError, FindError, NamedFile, find, open};
+#[doc(inline)]
+pub use crate::book::{
+    Book, BookEntry, BookMove, BookStatistics, Error as BookError, open as open_book,
+};
+#[doc(inline)]
+pub use crate::cbh::{
+    CodePage, Decoded, EntityId, EntityKind, EntityNames, Entry, GameId, Options, RecordKind,
+    Summary,
+};
+#[doc(inline)]
+pub use crate::game::{
+    Annotation, AnnotationText, Annotations, Date, Defect, Eco, Game, GameResult, Headers,
+    MoveTree, Nation, PlayerName, Ply, PlyId, Position, San, Start, Team, Tournament,
+};
+#[doc(inline)]
+pub use crate::pgn::{Error as PgnError, decode as decode_pgn, encode as encode_pgn};
+
+#[doc(hidden)]
 pub mod archive;
+#[doc(hidden)]
 pub mod base;
+#[doc(hidden)]
 pub mod book;
+#[doc(hidden)]
 pub mod bytes;
 mod calendar;
+#[doc(hidden)]
 pub mod cbh;
+#[doc(hidden)]
 pub mod cbh2;
+#[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
 pub mod drafts;
+#[doc(hidden)]
 pub mod escape;
+#[doc(hidden)]
 pub mod fs;
+#[doc(hidden)]
 pub mod fuse;
+#[doc(hidden)]
 pub mod game;
+#[doc(hidden)]
 pub mod html;
+#[doc(hidden)]
 pub mod import;
 mod names;
+#[doc(hidden)]
 pub mod openings;
+#[doc(hidden)]
 pub mod pages;
+#[doc(hidden)]
 pub mod pgn;
+#[doc(hidden)]
 pub mod picture;
+#[doc(hidden)]
 pub mod search;
+#[doc(hidden)]
 pub mod storage;
 #[cfg_attr(not(feature = "parquet"), path = "tables/absent.rs")]
+#[doc(hidden)]
 pub mod tables;
+#[doc(hidden)]
 pub mod vfs;
+#[doc(hidden)]
 pub mod views;

@@ -176,3 +176,19 @@ fn files_named_in_comments_exist() {
     }
     assert!(seen > 3, "only {seen} files named");
 }
+
+/// What is promised stands at the root of the library; modules are for the program
+/// and its tests.
+#[test]
+fn no_public_module_is_documented() {
+    let library = fs::read_to_string(source("lib.rs")).unwrap();
+    let lines: Vec<_> = library.lines().collect();
+    let modules = lines
+        .windows(2)
+        .filter(|two| two[1].starts_with("pub mod "));
+    let modules: Vec<_> = modules.collect();
+    assert!(modules.len() > 10);
+    for two in modules {
+        assert_eq!(two[0], "#[doc(hidden)]", "{}", two[1]);
+    }
+}

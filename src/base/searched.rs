@@ -1,5 +1,6 @@
 //! A base as a search asks of it.
 
+use std::fmt;
 use std::ops::Range;
 
 use super::Base;
@@ -7,7 +8,8 @@ use crate::cbh::{Decoded, EntityId, EntityKind, GameFacts, GameId, Summary};
 use crate::game::{Game, Glimpse, Moments};
 use crate::pgn;
 use crate::search::{
-    GamesReader, NameField, SearchedContent, SearchedGames, SearchedHeader, SourceError,
+    Filter, GamesReader, NameField, Query, SearchedContent, SearchedGames, SearchedHeader,
+    SourceError, TermError, select,
 };
 
 /// A longer game gives its memory back before the next one is read.
@@ -68,6 +70,53 @@ fn team(title: &str, number: u32) -> String {
         Some(number) => format!("{title} {number}"),
         None => title.to_owned(),
     }
+}
+
+/// Error: games could not be looked for.
+#[derive(Debug)]
+pub enum FindError {
+    /// A term of the query is none.
+    Term(TermError),
+    /// The headers or names of the base cannot be read.
+    Base(SourceError),
+}
+
+impl fmt::Display for FindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FindError::Term(error) => write!(f, "{error}"),
+            FindError::Base(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for FindError {}
+
+/// Returns the numbers of the games that fit all terms, in order. The terms are
+/// those of `cbfs find`, such as `white:Carlsen` or `material:KRPKR`. All cores
+/// search; no index is used.
+///
+/// # Errors
+///
+/// [`FindError`]. A game that cannot be read is left out.
+///
+/// # Examples
+///
+/// ```
+/// use std::path::Path;
+///
+/// let path = Path::new("fixtures/cbh/sample/sample.cbh");
+/// let base = cbfs::open(path, &cbfs::Options::default())?;
+/// let games = cbfs::find(base.as_ref(), &["player:Anderssen", "result:1-0"])?;
+/// assert!(!games.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn find<S: AsRef<str>>(base: &dyn Base, terms: &[S]) -> Result<Vec<GameId>, FindError> {
+    let query = Query::parse(terms).map_err(FindError::Term)?;
+    let games = Searched(base);
+    let filter = Filter::new(&query, &games).map_err(FindError::Base)?;
+    let found = select(&games, &filter).map_err(FindError::Base)?;
+    Ok(found.from(1).map(GameId).collect())
 }
 
 struct GameReader<'b> {

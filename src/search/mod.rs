@@ -1,7 +1,7 @@
 //! Search: games that match a query, and the moves played in a position.
 //!
 //! A [`Query`] consists of [`Term`]s, parsed from text. A [`Filter`] is a query
-//! prepared for one [`SearchedGames`] of games. [`scan`] searches the source on all
+//! prepared for one [`SearchedGames`] of games. [`scan()`] searches the source on all
 //! cores and passes the matching games to a [`Collector`]. A [`Counter`] is a maker
 //! that counts the moves ([`Played`]) in a position. Results are exact: what a
 //! header does not decide is decided by the game itself.
