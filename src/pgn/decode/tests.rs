@@ -1,7 +1,8 @@
 //! Texts of all kinds, and what is read of them.
 
 use super::*;
-use crate::game::Annotation;
+use crate::game::{Annotation, Evaluation, Position, Quotation};
+use crate::pgn::parse_move;
 
 /// The whole game as text again, without its tags.
 fn read(text: &str) -> String {
@@ -651,4 +652,63 @@ fn a_game_has_at_most_16_mib() {
     let long = format!("{{{}}} *", "a ".repeat(MAX_BYTES / 2));
     let error = decode(long.as_bytes()).unwrap_err();
     assert!(error.found.contains("16 MiB"), "{error}");
+}
+
+#[test]
+fn an_evaluation_as_stored_is_read_exactly() {
+    for (value, kind, depth) in [(35, 0, 12), (-120, 3, 18), (5, 1, 0), (7, 9, -1)] {
+        let mut game = decode(b"1. e4 *").unwrap();
+        let evaluation = Annotation::Evaluation(Evaluation { value, kind, depth });
+        let e4 = game.tree.main_line().next().unwrap();
+        game.annotations.add(e4, evaluation.clone());
+        let mut whole = Vec::new();
+        crate::pgn::encode(&game, &[], &mut whole);
+        let read = decode(&whole).unwrap();
+        assert_eq!(read.annotations.iter().next(), Some((e4, &evaluation)));
+    }
+}
+
+#[test]
+fn a_quotation_is_shown_and_kept_as_stored() {
+    let mut game = decode(b"1. e4 *").unwrap();
+    let quotation = Annotation::Quotation(Box::new(Quotation {
+        caption: "Anand - Topalov, Sofia 2010 0-1".to_owned(),
+        payload: vec![1, 2, 250],
+    }));
+    let e4 = game.tree.main_line().next().unwrap();
+    game.annotations.add(e4, quotation.clone());
+    let text = moves_of(&game);
+    let shown = "[%cbgame Anand - Topalov, Sofia 2010 0-1]";
+    assert!(text.contains(shown), "{text}");
+    let mut whole = Vec::new();
+    crate::pgn::encode(&game, &[], &mut whole);
+    let read = decode(&whole).unwrap();
+    assert_eq!(read.annotations.iter().next(), Some((e4, &quotation)));
+}
+
+#[test]
+fn texts_in_several_languages_come_back_in_their_order() {
+    for texts in [
+        "{first} {[%cblang de] zweite} {[%cblang fr] troisième}",
+        "{[%cblang de] erste} {second}",
+        "{one} {[%cblang en] two}",
+    ] {
+        let game = decode(format!("1. e4 {texts} *").as_bytes()).unwrap();
+        let mut whole = Vec::new();
+        crate::pgn::encode(&game, &[], &mut whole);
+        let read = decode(&whole).unwrap();
+        assert_eq!(read.annotations, game.annotations, "{texts}");
+    }
+}
+
+#[test]
+fn a_word_is_a_move_in_any_notation_of_pgn() {
+    let start = Position::default();
+    let is_move = |word: &str| parse_move(&start, word.as_bytes()).map(|m| m.is_some());
+    for word in ["e4", "Nf3", "Ng1f3", "e2-e4", "g1f3", "P-K4"] {
+        let expected = (word != "P-K4").then_some(true);
+        assert_eq!(is_move(word), expected, "{word}");
+    }
+    assert_eq!(is_move("--"), Some(false));
+    assert_eq!(is_move("Nf6"), None);
 }

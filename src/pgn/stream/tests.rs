@@ -429,3 +429,15 @@ fn a_first_tag_without_value_or_twice_begins_one_game() {
         assert_eq!(shown(&game.repeat(2)).len(), 2, "{tags}");
     }
 }
+
+#[test]
+fn a_section_knows_bytes_that_its_page_does_not_have() {
+    let section = Section {
+        page: Some(PAGE),
+        ..Section::whole(1, Vec::new())
+    };
+    assert!(!section.is_of_another_page(b"M\xfcller"));
+    assert!(section.is_of_another_page(b"M\x81ller"));
+    assert!(!section.is_of_another_page("M\u{fc}ller".as_bytes()));
+    assert!(!Section::whole(1, Vec::new()).is_of_another_page(b"M\x81ller"));
+}
