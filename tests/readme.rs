@@ -161,6 +161,16 @@ fn the_contributing_guide_is_true() {
         .output()
         .unwrap();
     assert!(applied.status.success(), "{applied:?}");
+    // The trait and the table have the names that the example uses.
+    let directories = read("src/views/database/directories.rs");
+    let (_, view) = example.split_once("\n+impl Counts {").unwrap();
+    let (_, view) = view.split_once("\n+impl ").unwrap();
+    let view = view.split_once(" for ").unwrap().0;
+    assert!(directories.contains(&format!("trait {view}:")), "{view}");
+    let table = example
+        .lines()
+        .find_map(|line| line.split_once("static TABLE"));
+    assert!(directories.contains(table.unwrap().1), "{table:?}");
     let named = text.split('`').skip(1).step_by(2);
     let paths: Vec<&str> = named.filter(|name| name.starts_with("src/")).collect();
     assert!(paths.len() > 8, "{paths:?}");
