@@ -13,7 +13,7 @@ install_missing() {
     for pair; do
         PATH=$PATH:/usr/sbin:/sbin:/usr/games command -v "${pair%%=*}" >/dev/null || packages+=("${pair#*=}")
     done
-    if ((${#packages[@]} > 0)); then install "${packages[@]}"; fi
+    if ((${#packages[@]} > 0)); then install_packages "${packages[@]}"; fi
 }
 
 # install_what_can COMMAND=PACKAGE…: as install_missing, but what cannot be installed is said and left out.
@@ -23,7 +23,7 @@ install_what_can() {
     for pair; do (install_missing "$pair") || say "NOT INSTALLED: ${pair#*=}"; done
 }
 
-install() {
+install_packages() {
     say "Installing $*"
     local as_root=()
     if ((EUID != 0)); then as_root=(sudo); fi
@@ -57,11 +57,11 @@ need_cargo() {
     if command -v apt-cache >/dev/null && ! command -v rustup >/dev/null; then
         offered=$(apt-cache policy rustc-web 2>/dev/null | sed -n 's/^ *Candidate: \([0-9.]*\).*/\1/p')
         if is_new_enough "$offered"; then
-            install rustc-web cargo-web
+            install_packages rustc-web cargo-web
             hash -r
             if is_new_enough "$(rust_version)"; then return; fi
         elif apt-cache show rustup >/dev/null 2>&1; then
-            install rustup
+            install_packages rustup
         fi
     fi
     if command -v rustup >/dev/null; then
