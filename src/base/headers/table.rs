@@ -6,8 +6,11 @@
 //! pass, and the place of every [`BLOCK`]th record is kept. A read makes the
 //! lines of the blocks it touches.
 
+use std::ops::Range;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::thread::{self, ScopedJoinHandle};
 
 use parking_lot::Mutex;
 
@@ -19,6 +22,9 @@ use crate::search::GameSet;
 /// Records between two places that are kept. Their lines are about 30 KiB: a
 /// reader of 128 KiB has an eighth made in vain at each end of what it reads.
 const BLOCK: u32 = 256;
+
+/// Blocks that are measured in less time than a thread takes to start.
+const FEW_BLOCKS: u32 = 16;
 
 /// The file of one state of a base, or of some games of it.
 #[derive(Debug, Default)]
@@ -102,18 +108,44 @@ impl HeadersTsv {
         if let Some(places) = self.places.get() {
             return Ok(places);
         }
-        let mut lines = LineMaker::of(base, some)?;
+        let blocks = base.last_id().div_ceil(BLOCK).max(1);
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let most = u32::try_from(cores).unwrap_or(u32::MAX);
+        let share = blocks.div_ceil(most).max(FEW_BLOCKS);
+        let parts: Vec<Result<Vec<u64>, Error>> = thread::scope(|scope| {
+            let shares = (0..blocks).step_by(share as usize);
+            let measuring = shares.map(|first| {
+                let part = first..blocks.min(first.saturating_add(share));
+                scope.spawn(|| lengths(base, some, part))
+            });
+            let measuring: Vec<_> = measuring.collect();
+            let measured = measuring.into_iter().map(ScopedJoinHandle::join);
+            measured
+                .map(|part| part.unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
+        });
         let mut places = vec![0];
         let mut place = 0;
-        let mut bytes = Vec::new();
-        for block in 0..base.last_id().div_ceil(BLOCK).max(1) {
-            bytes.clear();
-            lines.append_block(block, &mut bytes)?;
-            place += bytes.len() as u64;
-            places.push(place);
+        for part in parts {
+            for length in part? {
+                place += length;
+                places.push(place);
+            }
         }
         Ok(self.places.get_or_init(|| places))
     }
+}
+
+/// How many bytes each of these blocks has.
+fn lengths(base: &dyn Base, some: Option<&GameSet>, blocks: Range<u32>) -> Result<Vec<u64>, Error> {
+    let mut lines = LineMaker::of(base, some)?;
+    let mut bytes = Vec::new();
+    let measured = blocks.map(|block| {
+        bytes.clear();
+        lines.append_block(block, &mut bytes)?;
+        Ok(bytes.len() as u64)
+    });
+    measured.collect()
 }
 
 /// Makes lines, a block at a time.
