@@ -32,8 +32,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What is documented here is promised: it changes only when the second number of
-//! the version does, and the changelog says how. Bases are only read; what is
+//! The items documented here are stable: they change only when the second number
+//! of the version does, and the changelog says how. Bases are only read; what is
 //! written goes through a mount or the command. The modules are public for the
 //! program and its tests alone, and may change at any time.
 //!

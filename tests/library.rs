@@ -1,4 +1,4 @@
-//! What the documentation of the library promises, by what its root has alone.
+//! The stable items at the root of the library read bases, books and PGN.
 
 #![allow(
     clippy::unwrap_used,

@@ -177,7 +177,7 @@ fn files_named_in_comments_exist() {
     assert!(seen > 3, "only {seen} files named");
 }
 
-/// What is promised stands at the root of the library; modules are for the program
+/// Only the items at the root of the library are stable; modules serve the program
 /// and its tests.
 #[test]
 fn no_public_module_is_documented() {

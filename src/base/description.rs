@@ -1,4 +1,4 @@
-//! What a game is, in a few words: `Carlsen-Anand 2013 B90 1-0`.
+//! Short descriptions of games: `Carlsen-Anand 2013 B90 1-0`.
 
 use crate::cbh::{EntityId, EntityNames, Summary};
 use crate::game::{GameResult, cut};
@@ -7,8 +7,8 @@ use crate::names;
 /// The most bytes of a player, so that a name has less than 255.
 const MOST_BYTES: usize = 80;
 
-/// Who plays, if nobody knows.
-const NOBODY: &str = "NN";
+/// Stands for an unknown player.
+const UNKNOWN_PLAYER: &str = "NN";
 
 /// Appends what is known of a game, each part behind a blank, as a part of a file
 /// name.
@@ -16,7 +16,7 @@ pub(crate) fn append_description(game: &Summary, players: &EntityNames, name: &m
     let player = |id: EntityId| last_name(players.get(id).unwrap_or_default());
     let (white, black) = (player(game.white), player(game.black));
     if !(white.is_empty() && black.is_empty()) {
-        name.extend([" ", or_nobody(&white), "-", or_nobody(&black)]);
+        name.extend([" ", or_unknown(&white), "-", or_unknown(&black)]);
     }
     if game.date.year > 0 {
         name.extend([" ", &game.date.year.to_string()]);
@@ -32,8 +32,12 @@ pub(crate) fn append_description(game: &Summary, players: &EntityNames, name: &m
     }
 }
 
-fn or_nobody(name: &str) -> &str {
-    if name.is_empty() { NOBODY } else { name }
+fn or_unknown(name: &str) -> &str {
+    if name.is_empty() {
+        UNKNOWN_PLAYER
+    } else {
+        name
+    }
 }
 
 /// The last name of a player, as a part of a file name; empty if there is none.

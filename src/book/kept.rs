@@ -1,5 +1,5 @@
-//! What only a walk through the whole book tells, kept for the next time: how
-//! long its exports are, and what an examination found.
+//! Results of walks through a whole book, kept for the next time: the lengths of
+//! its exports, and the findings of an examination.
 //!
 //! It lies in a file of the user's cache directory: a line with a hash, and JSON.
 //! The hash is that of what the book is, by the identities of its files and the
@@ -27,7 +27,7 @@ const MOST_BYTES: u64 = 8 << 20;
 pub struct BookCache {
     /// The directory of the file; `None` if nothing is kept.
     directory: Option<PathBuf>,
-    /// What decides on the texts of a book besides its files.
+    /// The settings that the texts of a book depend on.
     settings: String,
     /// The file, and what the book was when it was read.
     file: Option<(PathBuf, String)>,
@@ -44,16 +44,16 @@ struct KnownOfBook {
 /// What an examination of a book found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Examined {
-    /// What was counted.
+    /// The counts.
     pub checked: BookCounts,
     /// The defects, a line each.
     pub defects: Vec<String>,
 }
 
 impl BookCache {
-    /// What was left of this book in a file of `directory`, by the same `settings`:
-    /// all that decides on its texts besides its files. Without a directory nothing
-    /// is kept.
+    /// Reads the file of this book in `directory`, if it was written with the same
+    /// `settings`: all that its texts depend on besides its files. Without a
+    /// directory nothing is kept.
     pub fn of(book: &dyn Book, directory: Option<&Path>, settings: String) -> BookCache {
         let mut kept = BookCache {
             directory: directory.map(Path::to_path_buf),

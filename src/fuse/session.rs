@@ -224,8 +224,11 @@ impl Mounted {
         };
         Ok(Mounted {
             vfs,
-            // What another program has mounted, that one unmounts.
-            ours: descriptor.map_or_else(|| mount_at(&place).ok().flatten(), |_| None),
+            ours: match descriptor {
+                None => mount_at(&place).ok().flatten(),
+                // The program that mounted it unmounts it.
+                Some(_) => None,
+            },
             mountpoint: place,
             serving,
             background,

@@ -1,4 +1,4 @@
-//! What is stored otherwise than it was written, for the log.
+//! Log lines about values that are stored in another form than they were written.
 
 /// Lines that are kept; of others only the number.
 const MOST: usize = 100;

@@ -119,7 +119,7 @@ impl fmt::Display for Error {
             Error::Untrusted { file, what } => {
                 write!(
                     f,
-                    "{}: {what}; it is ignored, and nobody can save to the base until it is moved away, which discards the saves in it",
+                    "{}: {what}; it is ignored; saving to the base is refused until it is moved away, which discards the saves in it",
                     file.display()
                 )
             }

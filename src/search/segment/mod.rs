@@ -60,7 +60,7 @@
 //! these reached and with what they reach ([`part::OldPart`]); a rare position keeps its
 //! bucket, as its digest is not known. Memory is needed for a part of each core and
 //! eight bytes for each game. If the process is killed meanwhile, an unfinished file
-//! with another name remains; nobody reads it, and the next making removes it.
+//! with another name remains; it is never read, and the next build of the index removes it.
 
 mod build;
 mod games;

@@ -28,7 +28,7 @@ pub struct BookOptions {
 }
 
 impl BookOptions {
-    /// What of them decides on the texts of a book.
+    /// The options that the texts of a book depend on, for the key of its cache.
     pub(super) fn settings(&self) -> String {
         let (limit, page) = (self.export_limit, self.games.code_page);
         format!("limit {limit} code page {page:?}")
