@@ -176,8 +176,8 @@ impl<'a> Saver<'a> {
         let tells_more = self.set_headers(&mut records, Some(read), edited)?;
         let names = self.names(&records, edited)?;
         let page = self.database.code_page();
-        let stored_tags = foreign_tags::stored(&stored, page);
-        let edited = &*foreign_tags::with_stored_tags(edited, &names, &stored_tags);
+        let old_text = foreign_tags::stored_text(&stored, page);
+        let edited = &*foreign_tags::with_stored_tags(edited, &names, &old_text);
         let new = rewrite(id, &stored, read, edited, page)?;
         self.set_content(&mut records, &before, (&stored, read), (&new, edited))?;
         let is_top_game_no_more = read.headers.is_top_game && !edited.headers.is_top_game;
@@ -269,7 +269,7 @@ impl<'a> Saver<'a> {
         self.event = past.map(|past| past.event).unwrap_or_default();
         self.set_headers(&mut records, None, game)?;
         let names = self.names(&records, game)?;
-        let game = &*foreign_tags::with_stored_tags(game, &names, &[]);
+        let game = &*foreign_tags::with_stored_tags(game, &names, "");
         let new = write_encoded(id, game, encoded, self.database.code_page())?;
         if new.annotations.is_some() {
             self.ensure_reads_back(&new, game)?;

@@ -32,11 +32,12 @@ const FEN: &str = "FEN";
 
 /// Returns the game as it is stored: with its foreign tags in the comment
 /// before the first move, and with tags for the names that `stored` has
-/// truncated. Tags that are in `old` keep their order.
+/// truncated. Tags that are in `old_text` keep their order; if it says the same
+/// as the new text, it stays as it is.
 pub(in crate::cbh) fn with_stored_tags<'g>(
     game: &'g Game,
     stored: &Headers,
-    old: &[(String, String)],
+    old_text: &str,
 ) -> Cow<'g, Game> {
     let whole = truncated_names(stored, &game.headers);
     let fen = game.start.written_fen.as_ref();
@@ -48,17 +49,27 @@ pub(in crate::cbh) fn with_stored_tags<'g>(
     let whole = whole.iter().map(|(name, value)| encode_pair(name, value));
     let fen = fen.map(|fen| encode_pair(FEN, fen));
     let pairs: Vec<String> = foreign.chain(whole).chain(fen).collect();
-    let old = old.iter().map(|(name, value)| encode_pair(name, value));
-    let pairs = in_order_of(old, &pairs).join(" ");
+    let (old_rest, old) = split_pairs(old_text);
+    let old: Vec<String> = old
+        .iter()
+        .map(|(name, value)| encode_pair(name, value))
+        .collect();
+    let pairs = in_order_of(&old, &pairs);
+    let with_pairs = |text: &str| {
+        if text == old_rest && pairs == old {
+            return old_text.to_owned();
+        }
+        joined(text, &pairs.join(" "))
+    };
     let mut game = game.clone();
     game.foreign_tags.clear();
     let place = last_text(&game.annotations);
-    let edit = |text: &AnnotationText| Some(joined(&text.text, &pairs));
     if place.is_some() {
+        let edit = |text: &AnnotationText| Some(with_pairs(&text.text));
         edit_text(&mut game.annotations, place, edit);
     } else {
         let text = AnnotationText {
-            text: pairs,
+            text: with_pairs(""),
             ..AnnotationText::default()
         };
         game.annotations
@@ -69,7 +80,7 @@ pub(in crate::cbh) fn with_stored_tags<'g>(
 }
 
 /// The pairs in the order of `old`, followed by the new ones.
-fn in_order_of(old: impl Iterator<Item = String>, pairs: &[String]) -> Vec<&str> {
+fn in_order_of<'p>(old: &[String], pairs: &'p [String]) -> Vec<&'p str> {
     let mut left: HashMap<&str, usize> = HashMap::new();
     for pair in pairs {
         *left.entry(pair).or_default() += 1;
@@ -82,17 +93,14 @@ fn in_order_of(old: impl Iterator<Item = String>, pairs: &[String]) -> Vec<&str>
         ordered.push(pair);
         Some(())
     };
-    for pair in old {
-        take(&pair);
-    }
-    for pair in pairs {
+    for pair in old.iter().chain(pairs) {
         take(pair);
     }
     ordered
 }
 
-/// The tag pairs of a stored game, in order.
-pub(in crate::cbh) fn stored(stored: &StoredGame, page: CodePage) -> Vec<(String, String)> {
+/// The text of a stored game that contains its tag pairs; empty if it has none.
+pub(in crate::cbh) fn stored_text(stored: &StoredGame, page: CodePage) -> String {
     let record = stored.annotations.as_deref().unwrap_or_default();
     let remarks = annotations::decoded(record, page).into_iter();
     let about_game = remarks.filter(|(remark, _)| remark.position == -1);
@@ -100,9 +108,7 @@ pub(in crate::cbh) fn stored(stored: &StoredGame, page: CodePage) -> Vec<(String
         Annotation::TextAfter(text) if is_plain(&text) => Some(text.text),
         _ => None,
     });
-    texts
-        .next_back()
-        .map_or_else(Vec::new, |text| split_pairs(&text).1)
+    texts.next_back().unwrap_or_default()
 }
 
 /// Moves the tag pairs from the comment before the first move to the tags and
@@ -414,11 +420,32 @@ mod tests {
         let tags = [("WhiteFideId", "1503014"), ("Note", "a \"b\" \\ ]c [%x")];
         for text in [None, Some("A fine game."), Some("With [%cbtag in it")] {
             let game = game(text, &tags);
-            let mut again = with_stored_tags(&game, &game.headers, &[]).into_owned();
+            let mut again = with_stored_tags(&game, &game.headers, "").into_owned();
             assert!(again.foreign_tags.is_empty());
             lift(&mut again);
             assert_eq!(again.foreign_tags, game.foreign_tags);
             assert_eq!(again.annotations, game.annotations);
+        }
+    }
+
+    #[test]
+    fn a_text_that_says_the_same_stays_as_it_is_stored() {
+        for stored in [
+            r#"A text.[%cbtag Note "x"]"#,
+            r#"A text.  [%cbtag Note "x"][%cbtag Other "\y"] "#,
+            r#" [%cbtag Note "x"]"#,
+        ] {
+            let mut read = game(Some(stored), &[]);
+            lift(&mut read);
+            assert!(!read.foreign_tags.is_empty());
+            let again = with_stored_tags(&read, &read.headers, stored).into_owned();
+            assert_eq!(again.annotations, game(Some(stored), &[]).annotations);
+            read.foreign_tags.push(("New".to_owned(), "z".to_owned()));
+            let edited = with_stored_tags(&read, &read.headers, stored).into_owned();
+            assert_ne!(edited.annotations, again.annotations);
+            let mut read_again = edited;
+            lift(&mut read_again);
+            assert_eq!(read_again.foreign_tags, read.foreign_tags);
         }
     }
 
@@ -440,7 +467,7 @@ mod tests {
         stored.tournament.place = "?r?mqi".to_owned();
         stored.source.publisher = "Éditions de la".to_owned();
         stored.tag.titles[1] = "é".repeat(99);
-        let mut read = with_stored_tags(&whole, &stored, &[]).into_owned();
+        let mut read = with_stored_tags(&whole, &stored, "").into_owned();
         read.headers = stored.clone();
         lift(&mut read);
         assert_eq!(
@@ -452,14 +479,14 @@ mod tests {
         // The entity was renamed since; the new name may be a prefix of the old
         // one.
         for last in ["", "M", "Müller", "Müller|MeierMüller|Meier"] {
-            let mut renamed = with_stored_tags(&whole, &stored, &[]).into_owned();
+            let mut renamed = with_stored_tags(&whole, &stored, "").into_owned();
             renamed.headers = stored.clone();
             renamed.headers.white = player(last, "Karl-Heinz");
             lift(&mut renamed);
             assert_eq!(renamed.headers.white.last, last);
             assert_eq!(renamed.foreign_tags.len(), 1);
         }
-        let mut renamed = with_stored_tags(&whole, &stored, &[]).into_owned();
+        let mut renamed = with_stored_tags(&whole, &stored, "").into_owned();
         renamed.headers = stored.clone();
         renamed.headers.tournament.place = "Kashgar".to_owned();
         lift(&mut renamed);
