@@ -55,8 +55,8 @@ pub use self::twins::{AllTwins, Sameness, Twins, twins};
 pub use self::writable::{read_only_after, take};
 pub use crate::cbh::Error;
 use crate::cbh::{
-    self, CodePage, Crossref, Decoded, EntityKind, EntityNames, Entry, GameId, GameMention,
-    Grouping, GuidingText, ListedRecord, Options, Summary,
+    self, CodePage, Crossref, Decoded, EntityId, EntityKind, EntityNames, Entry, GameId,
+    GameMention, Grouping, GuidingText, ListedRecord, Options, Summary,
 };
 use crate::cbh2;
 use crate::game::{Defect, Glimpse, Moments};
@@ -216,6 +216,17 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// The names of all entities of a kind, such as players or tournaments.
     fn entity_names(&self, kind: EntityKind) -> Result<Arc<EntityNames>, Error>;
+
+    /// Whether there is such a player, such a team …; in a format whose entities
+    /// can be read one by one, without reading the names of all.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    #[doc(hidden)]
+    fn has_entity(&self, kind: EntityKind, id: EntityId) -> Result<bool, Error> {
+        Ok(self.entity_names(kind)?.contains(id))
+    }
 
     /// Number of entities of a kind, as their file claims.
     fn entities_claimed(&self, kind: EntityKind) -> u32;
@@ -440,6 +451,10 @@ macro_rules! same_in_both {
 }
 
 impl Base for cbh::Database {
+    fn has_entity(&self, kind: EntityKind, id: EntityId) -> Result<bool, Error> {
+        self.has_entity(kind, id)
+    }
+
     fn glance(
         &self,
         id: GameId,

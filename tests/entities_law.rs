@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use cbfs::cbh::extended::{self, ExtendedRecord};
 use cbfs::cbh::record::{self, GameRecord, RECORD_BYTES, TextRecord, decode_kind};
 use cbfs::cbh::{
-    CodePage, Database, EditError, Entity, EntityEditor, EntityId, FileKind, NameForm, Options,
-    RecordKind, Write,
+    CodePage, Database, EditError, Entity, EntityEditor, EntityId, EntityKind, FileKind, NameForm,
+    Options, RecordKind, Write,
 };
 use cbfs::storage::MemoryFile;
 
@@ -80,6 +80,20 @@ fn apply(file: &mut Vec<u8>, writes: &[Write]) {
 
 fn name_of(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
+}
+
+#[test]
+fn an_entity_is_there_if_it_has_a_name() {
+    for path in bases() {
+        let base = Database::open(&path, &Options::default()).unwrap();
+        for kind in EntityKind::ALL {
+            let names = base.entity_names(kind).unwrap();
+            for id in (0..names.bound() + 2).chain([u32::MAX]).map(EntityId) {
+                let has_entity = base.has_entity(kind, id).unwrap();
+                assert_eq!(has_entity, names.contains(id), "{path:?}: {kind:?} {id:?}");
+            }
+        }
+    }
 }
 
 #[test]

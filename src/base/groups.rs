@@ -1,5 +1,6 @@
 //! Which games have something in common, and what that is called.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use super::{Base, Error};
@@ -19,7 +20,12 @@ struct NamedEntities {
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     entities: [OnceLock<Arc<NamedEntities>>; EntityKind::ALL.len()],
+    /// How many entities of a kind were asked for one by one.
+    asked: [AtomicU32; EntityKind::ALL.len()],
 }
+
+/// Of so many entities of a base one is asked for alone before all are read.
+const PER_QUESTION: u32 = 32;
 
 impl Groups {
     /// The entities of a kind. If their file cannot be read there are none:
@@ -63,8 +69,23 @@ impl Groups {
         Some(Named { names, file_names })
     }
 
-    /// Whether there is such a player, such a team …
+    /// Whether there is such a player, such a team … In a large base the first
+    /// ones are asked for alone: a look at a few games does not wait for all
+    /// names.
     pub(crate) fn has_entity(&self, base: &dyn Base, kind: EntityKind, id: EntityId) -> bool {
+        let at = kind as usize;
+        let is_read = self
+            .entities
+            .get(at)
+            .is_some_and(|read| read.get().is_some());
+        let most = base.entities_claimed(kind) / PER_QUESTION;
+        let is_early = |asked: &AtomicU32| asked.fetch_add(1, Relaxed) < most;
+        if !is_read
+            && self.asked.get(at).is_some_and(is_early)
+            && let Ok(has_entity) = base.has_entity(kind, id)
+        {
+            return has_entity;
+        }
         self.entities(base, kind)
             .is_some_and(|entities| entities.names.contains(id))
     }

@@ -12,7 +12,9 @@ use super::{
 };
 use crate::cbh::base::crossref::{Crossref, CrossrefBuilder, Grouping};
 use crate::cbh::base::summary::Summary;
-use crate::cbh::entities::{AllNames, EntityFile, EntityKind, EntityNames, PerKind, Which};
+use crate::cbh::entities::{
+    AllNames, EntityFile, EntityId, EntityKind, EntityNames, PerKind, Which,
+};
 use crate::cbh::record;
 
 /// Number of records per read when all are read.
@@ -107,6 +109,15 @@ impl Database {
     pub fn entity_names(&self, kind: EntityKind) -> Result<Arc<EntityNames>, Error> {
         let read = || Ok(self.read_names(kind, Which::All)?.into());
         self.lists.names(kind, read)
+    }
+
+    /// Whether there is such a player, such a team …: a read of its record alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn has_entity(&self, kind: EntityKind, id: EntityId) -> Result<bool, Error> {
+        Ok(self.read_names(kind, Which::One(id))?.has_first())
     }
 
     pub(super) fn read_names(&self, kind: EntityKind, which: Which) -> Result<AllNames, Error> {
