@@ -9,6 +9,7 @@ mod table;
 
 pub use table::HeadersTsv;
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::{Base, Error};
@@ -18,50 +19,107 @@ use crate::pgn;
 /// What the names of attributes begin with.
 const PREFIX: &str = "user.cbh.";
 
-/// One column.
-struct Column {
-    name: &'static str,
-    /// Appends what it says of a game.
-    append: fn(&HeaderRow<'_>, &mut Vec<u8>),
+/// What values are appended to: the bytes, or only their number.
+trait Output {
+    /// Appends the text of a name.
+    fn text(&mut self, text: &str);
+
+    /// Where all else is appended.
+    fn bytes(&mut self) -> &mut Vec<u8>;
 }
 
-/// The columns in their order. The first is the file's name already and no
-/// attribute.
-const COLUMNS: [Column; 19] = [
-    column("number", |row, out| number(row.summary.id.0, out)),
-    column("white", |row, out| text_or_unknown(row.white, out)),
-    column("black", |row, out| text_or_unknown(row.black, out)),
-    column("white_elo", |row, out| known(row.summary.white_elo, out)),
-    column("black_elo", |row, out| known(row.summary.black_elo, out)),
-    column("result", |row, out| {
-        out.extend_from_slice(row.summary.result.unwrap_or_default().pgn().as_bytes());
-    }),
-    column("date", |row, out| row.summary.date.append_to(out)),
-    column("eco", |row, out| {
-        if let Some(eco) = row.summary.eco {
-            out.extend_from_slice(&eco.bytes());
+impl Output for Vec<u8> {
+    /// Control characters become blanks: here they would begin another field or
+    /// line, and tags have blanks for them too.
+    fn text(&mut self, text: &str) {
+        let start = self.len();
+        self.extend_from_slice(text.as_bytes());
+        for byte in self.get_mut(start..).unwrap_or_default() {
+            let is_control = *byte < b' ' || *byte == 0x7f;
+            *byte = if is_control { b' ' } else { *byte };
         }
-    }),
-    column("event", |row, out| text_or_unknown(row.event, out)),
-    column("site", |row, out| text_or_unknown(row.site, out)),
-    column("round", |row, out| known(row.summary.round, out)),
-    column("subround", |row, out| known(row.summary.subround, out)),
-    column("annotator", |row, out| text(row.annotator, out)),
-    column("source", |row, out| text(row.source, out)),
-    column("white_team", |row, out| team(row.white_team, out)),
-    column("black_team", |row, out| team(row.black_team, out)),
-    column("moves", |row, out| number(row.summary.move_count, out)),
-    column("medals", |row, out| number(row.summary.medals, out)),
-    column("deleted", |row, out| number(row.summary.is_deleted, out)),
-];
+    }
 
-const fn column(name: &'static str, append: fn(&HeaderRow<'_>, &mut Vec<u8>)) -> Column {
+    fn bytes(&mut self) -> &mut Vec<u8> {
+        self
+    }
+}
+
+/// The length of lines, for which no name is copied.
+#[derive(Debug, Default)]
+struct LineLengths {
+    names: u64,
+    rest: Vec<u8>,
+}
+
+impl Output for LineLengths {
+    fn text(&mut self, text: &str) {
+        self.names += text.len() as u64;
+    }
+
+    fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.rest
+    }
+}
+
+impl LineLengths {
+    /// How long the lines are that were appended since the last call.
+    fn take(&mut self) -> u64 {
+        let rest = self.rest.len() as u64;
+        self.rest.clear();
+        std::mem::take(&mut self.names) + rest
+    }
+}
+
+/// One column.
+struct Column<O> {
+    name: &'static str,
+    /// Appends what it says of a game.
+    append: fn(&HeaderRow<'_>, &mut O),
+}
+
+/// The columns in their order, for one kind of output.
+struct Columns<O>(PhantomData<O>);
+
+impl<O: Output> Columns<O> {
+    /// The first is the file's name already and no attribute.
+    const ALL: [Column<O>; 19] = [
+        column("number", |row, out| number(row.summary.id.0, out)),
+        column("white", |row, out| text_or_unknown(row.white, out)),
+        column("black", |row, out| text_or_unknown(row.black, out)),
+        column("white_elo", |row, out| known(row.summary.white_elo, out)),
+        column("black_elo", |row, out| known(row.summary.black_elo, out)),
+        column("result", |row, out| {
+            let result = row.summary.result.unwrap_or_default();
+            out.bytes().extend_from_slice(result.pgn().as_bytes());
+        }),
+        column("date", |row, out| row.summary.date.append_to(out.bytes())),
+        column("eco", |row, out| {
+            if let Some(eco) = row.summary.eco {
+                out.bytes().extend_from_slice(&eco.bytes());
+            }
+        }),
+        column("event", |row, out| text_or_unknown(row.event, out)),
+        column("site", |row, out| text_or_unknown(row.site, out)),
+        column("round", |row, out| known(row.summary.round, out)),
+        column("subround", |row, out| known(row.summary.subround, out)),
+        column("annotator", |row, out| out.text(row.annotator)),
+        column("source", |row, out| out.text(row.source)),
+        column("white_team", |row, out| team(row.white_team, out)),
+        column("black_team", |row, out| team(row.black_team, out)),
+        column("moves", |row, out| number(row.summary.move_count, out)),
+        column("medals", |row, out| number(row.summary.medals, out)),
+        column("deleted", |row, out| number(row.summary.is_deleted, out)),
+    ];
+}
+
+const fn column<O>(name: &'static str, append: fn(&HeaderRow<'_>, &mut O)) -> Column<O> {
     Column { name, append }
 }
 
 /// Appends the line of column names.
 pub fn append_names(out: &mut Vec<u8>) {
-    for column in &COLUMNS {
+    for column in &Columns::<Vec<u8>>::ALL {
         out.extend_from_slice(column.name.as_bytes());
         out.push(b'\t');
     }
@@ -95,11 +153,15 @@ pub struct HeaderRow<'n> {
 impl HeaderRow<'_> {
     /// Appends the game's line.
     pub fn append(&self, out: &mut Vec<u8>) {
-        for column in &COLUMNS {
+        self.append_to(out);
+    }
+
+    fn append_to<O: Output>(&self, out: &mut O) {
+        for column in &Columns::ALL {
             (column.append)(self, out);
-            out.push(b'\t');
+            out.bytes().push(b'\t');
         }
-        end_line(out);
+        end_line(out.bytes());
     }
 
     /// The attribute of this name, unless it says nothing.
@@ -125,43 +187,32 @@ impl HeaderRow<'_> {
 }
 
 /// The columns that are attributes.
-fn attributes() -> impl Iterator<Item = &'static Column> {
-    COLUMNS.iter().skip(1)
+fn attributes() -> impl Iterator<Item = &'static Column<Vec<u8>>> {
+    Columns::ALL.iter().skip(1)
 }
 
-fn number(number: impl Into<u32>, out: &mut Vec<u8>) {
-    pgn::append_decimal(number.into(), out);
+fn number(number: impl Into<u32>, out: &mut impl Output) {
+    pgn::append_decimal(number.into(), out.bytes());
 }
 
 /// A number of which 0 says that it is not known.
-fn known(value: impl Into<u32>, out: &mut Vec<u8>) {
+fn known(value: impl Into<u32>, out: &mut impl Output) {
     let value = value.into();
     if value != 0 {
         number(value, out);
     }
 }
 
-/// Control characters become blanks: here they would begin another field or
-/// line, and tags have blanks for them too.
-fn text(text: &str, out: &mut Vec<u8>) {
-    let start = out.len();
-    out.extend_from_slice(text.as_bytes());
-    for byte in out.get_mut(start..).unwrap_or_default() {
-        let is_control = *byte < b' ' || *byte == 0x7f;
-        *byte = if is_control { b' ' } else { *byte };
-    }
-}
-
-fn text_or_unknown(value: &str, out: &mut Vec<u8>) {
-    text(if value.is_empty() { "?" } else { value }, out);
+fn text_or_unknown(value: &str, out: &mut impl Output) {
+    out.text(if value.is_empty() { "?" } else { value });
 }
 
 /// The second and later teams of a club are numbered, as in the tag.
-fn team((title, number): Team<'_>, out: &mut Vec<u8>) {
-    text(title, out);
+fn team((title, number): Team<'_>, out: &mut impl Output) {
+    out.text(title);
     if let Some(number) = pgn::roman(number).filter(|_| !title.is_empty()) {
-        out.push(b' ');
-        out.extend_from_slice(number.as_bytes());
+        out.bytes().push(b' ');
+        out.bytes().extend_from_slice(number.as_bytes());
     }
 }
 
@@ -326,7 +377,7 @@ mod tests {
         };
         let line = line(&row);
         let fields: Vec<_> = line.split('\t').collect();
-        assert_eq!(fields.len(), COLUMNS.len());
+        assert_eq!(fields.len(), Columns::<Vec<u8>>::ALL.len());
         assert_eq!((fields[1], fields[8]), ("a b  c", "d e é \"f\""));
     }
 

@@ -46,8 +46,8 @@ const MOST_WANTED: usize = 8;
 /// Number of files that the filling skips when it meets a reader.
 const LEAP: u64 = 64;
 
-/// Pause of the filling while a directory is listed: longer than the time
-/// between two pages of a listing.
+/// Pause of the filling while a directory is listed or files are read: longer
+/// than the time between two pages of a listing.
 const REST: Duration = Duration::from_millis(5);
 
 /// Time until a save is visible.
@@ -68,8 +68,11 @@ pub struct Background {
     awaited: AtomicU64,
     /// Threads that read ahead.
     helpers: AtomicUsize,
-    /// Whether a directory was listed since the filling last checked.
-    is_listed: AtomicBool,
+    /// Whether a directory was listed since the filling last checked. The process
+    /// that lists it may need all processors for its own work.
+    pub(crate) is_listed: AtomicBool,
+    /// Whether something was made for a reader since then.
+    pub(crate) is_read: AtomicBool,
 }
 
 /// What a thread that reads ahead does next.
@@ -183,20 +186,14 @@ impl Background {
         drop(self.wait(longest, |ahead| ahead.has_first_lengths));
     }
 
-    /// Notes that a directory is being listed. The process that lists it may need
-    /// all processors for its own work.
-    pub(crate) fn note_listing(&self) {
-        self.is_listed.store(true, Relaxed);
-    }
-
-    /// Waits until nobody is told of files any more.
-    pub(crate) fn rest_while_listed(&self) {
-        while self.is_listed.load(Relaxed) && self.is_listed.swap(false, Relaxed) {
+    /// Waits until nobody is served any more in the way that was noted.
+    pub(crate) fn rest_while(&self, is_noted: &AtomicBool) {
+        while is_noted.load(Relaxed) && is_noted.swap(false, Relaxed) {
             self.pass(REST);
         }
     }
 
-    /// Notes that a reader waits for `ino` to be rendered.
+    /// Notes that somebody waits for `ino` to be rendered.
     pub(crate) fn note_render(&self, ino: Ino) {
         self.awaited.store(ino.0, Relaxed);
     }
@@ -334,21 +331,20 @@ mod tests {
     }
 
     #[test]
-    fn the_filling_rests_while_somebody_lists_and_not_when_stopped() {
+    fn the_filling_rests_while_somebody_lists_or_reads_and_not_when_stopped() {
         let background = Background::default();
-        let rested = || {
+        for is_noted in [&background.is_listed, &background.is_read] {
             let before = Instant::now();
-            background.rest_while_listed();
-            before.elapsed() >= REST
-        };
-        assert!(!background.is_listed.load(Relaxed));
-        background.note_listing();
-        assert!(rested());
-        assert!(!background.is_listed.load(Relaxed), "it goes on then");
+            background.rest_while(is_noted);
+            is_noted.store(true, Relaxed);
+            background.rest_while(is_noted);
+            assert!(before.elapsed() >= REST);
+            assert!(!is_noted.load(Relaxed), "it goes on then");
+        }
         background.stop();
-        background.note_listing();
-        background.rest_while_listed();
-        assert!(!background.is_listed.load(Relaxed));
+        background.is_read.store(true, Relaxed);
+        background.rest_while(&background.is_read);
+        assert!(!background.is_read.load(Relaxed));
     }
 
     #[test]

@@ -8,16 +8,16 @@ mod file;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Words in one block.
+/// Words in one block: few, since numbers far apart may each want one.
 const BLOCK: u64 = BLOCK_WORDS as u64;
-const BLOCK_WORDS: usize = 2048;
+const BLOCK_WORDS: usize = 128;
 
 /// The words of numbers next to each other.
 type Block = [AtomicU64; BLOCK_WORDS];
 
 /// Bits of the number of a block that choose one of a branch; there are four
 /// branches on the way to a block.
-const BITS: u32 = 8;
+const BITS: u32 = 9;
 
 type Branch<T> = [OnceLock<Box<T>>; 1 << BITS];
 
@@ -131,7 +131,7 @@ mod tests {
     fn words_are_found_by_their_numbers() {
         let words = SparseWords::default();
         let far = 200 << 32 | u64::from(u32::MAX);
-        let all = [(1 << 32) + 7, (1 << 32) + 7 + 3 * 2048, (2 << 32) + 1, far];
+        let all = [(1 << 32) + 7, (1 << 32) + 7 + 3 * BLOCK, (2 << 32) + 1, far];
         assert_eq!(words.blocks().count(), 0);
         for (word, number) in (5..).zip(all) {
             assert_eq!((words.get(number), words.set(number, word)), (0, 0));

@@ -183,10 +183,11 @@ impl Vfs {
                     number = ahead;
                     break;
                 }
+                self.background().rest_while(&self.background().is_read);
                 let keeps_text = self.has_room(comfortable);
                 // A listing needs the lengths now; texts can wait until it is done.
                 if keeps_text && snapshot.sizes.get(Ino(number).within_base()).is_some() {
-                    self.background().rest_while_listed();
+                    self.background().rest_while(&self.background().is_listed);
                 }
                 snapshot.prepare(Ino(number), keeps_text, &mut renderer);
                 // What was saved meanwhile is rendered from the next state.

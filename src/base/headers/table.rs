@@ -14,17 +14,17 @@ use std::thread::{self, ScopedJoinHandle};
 
 use parking_lot::Mutex;
 
-use super::{HeaderNames, append_names};
+use super::{HeaderNames, LineLengths, Output, append_names};
 use crate::base::{Base, Error};
 use crate::cbh::{GameId, Summary};
 use crate::search::GameSet;
 
-/// Records between two places that are kept. Their lines are about 30 KiB: a
-/// reader of 128 KiB has an eighth made in vain at each end of what it reads.
-const BLOCK: u32 = 256;
+/// Records between two places that are kept. Their lines are about 7 KiB: of
+/// what a reader of 128 KiB has made, a thirtieth is in vain at each end.
+const BLOCK: u32 = 64;
 
 /// Blocks that are measured in less time than a thread takes to start.
-const FEW_BLOCKS: u32 = 16;
+const FEW_BLOCKS: u32 = 64;
 
 /// The file of one state of a base, or of some games of it.
 #[derive(Debug, Default)]
@@ -139,11 +139,10 @@ impl HeadersTsv {
 /// How many bytes each of these blocks has.
 fn lengths(base: &dyn Base, some: Option<&GameSet>, blocks: Range<u32>) -> Result<Vec<u64>, Error> {
     let mut lines = LineMaker::of(base, some)?;
-    let mut bytes = Vec::new();
+    let mut lengths = LineLengths::default();
     let measured = blocks.map(|block| {
-        bytes.clear();
-        lines.append_block(block, &mut bytes)?;
-        Ok(bytes.len() as u64)
+        lines.append_block(block, &mut lengths)?;
+        Ok(lengths.take())
     });
     measured.collect()
 }
@@ -168,9 +167,9 @@ impl<'d> LineMaker<'d> {
     }
 
     /// Appends the lines of block number `block`, from 0.
-    fn append_block(&mut self, block: u32, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn append_block<O: Output>(&mut self, block: u32, out: &mut O) -> Result<(), Error> {
         if block == 0 {
-            append_names(out);
+            append_names(out.bytes());
         }
         let first = GameId(1 + block * BLOCK);
         let is_wanted = |number| self.some.is_none_or(|some| some.contains(number));
@@ -182,7 +181,7 @@ impl<'d> LineMaker<'d> {
         self.base.summaries(first, BLOCK, &mut self.summaries)?;
         for summary in &self.summaries {
             if is_wanted(summary.id.0) {
-                self.names.row(summary).append(out);
+                self.names.row(summary).append_to(out);
             }
         }
         Ok(())

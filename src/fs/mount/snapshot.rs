@@ -310,6 +310,7 @@ impl Snapshot {
             let concatenations = &self.shared.concatenations;
             return concatenations.read(self.sources(), directory, offset, length);
         }
+        self.shared.background.is_read.store(true, Relaxed);
         let mut bytes = Vec::new();
         self.volume.read(ino, offset, length, &mut bytes)?;
         Ok(Bytes::Own(bytes))
@@ -349,7 +350,7 @@ impl Snapshot {
         after: u64,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
-        self.shared.background.note_listing();
+        self.shared.background.is_listed.store(true, Relaxed);
         // A page of files whose lengths are not known is rendered in one go.
         let mut renderer = None;
         let listing: &mut Listing<'_> = &mut |entry| {
@@ -407,6 +408,7 @@ impl Snapshot {
         }
         self.shared.texts.get_or_render(self.text_key(ino), || {
             background.note_render(number);
+            background.is_read.store(true, Relaxed);
             self.render(ino, |ino, text| self.volume.render(ino, text))
         })
     }

@@ -2,9 +2,9 @@
 //!
 //! | bytes | meaning |
 //! |---|---|
-//! | 13 | `cbfs sizes 3\n` |
+//! | 13 | `cbfs sizes 4\n` |
 //! | 8 | XXH3 hash of the fingerprint: what the words belong to |
-//! | 8 + 8 × 2048 + 8, repeated | number of a block, its words, XXH3 hash of these |
+//! | 8 + 8 × 128 + 8, repeated | number of a block, its words, XXH3 hash of these |
 //!
 //! Integers are little-endian. A file that belongs to something else is as good
 //! as none, and so is what comes after a block that is not exactly so.
@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{BLOCK, BLOCK_WORDS, SparseWords};
 use crate::storage::write_whole;
 
-const MAGIC: &[u8; 13] = b"cbfs sizes 3\n";
+const MAGIC: &[u8; 13] = b"cbfs sizes 4\n";
 
 /// Bytes of a block in the file: its number, its words, their hash.
 const RECORD: usize = 8 * (BLOCK_WORDS + 2);
