@@ -231,10 +231,28 @@ impl Adapter {
         access: Access,
         thread: u32,
     ) -> Result<(Handle, FopenFlags), Error> {
-        let ino = node.ino();
         let sought = self.nodes.redirected(thread, node);
-        if node.is_draft()
-            && let Some(writer) = self.nodes.user(node)
+        let opened = self.open_sought(node, access, sought);
+        match opened {
+            // The kernel looks up the name once more.
+            Err(Error::Stale) if sought == Redirected::Unchanged => {
+                self.nodes.send(thread, node.ino());
+            }
+            _ => self.nodes.arrived(thread),
+        }
+        opened
+    }
+
+    /// Opens a node to read, for a thread that has found it as `sought` says.
+    fn open_sought(
+        &self,
+        node: KernelInode,
+        access: Access,
+        sought: Redirected,
+    ) -> Result<(Handle, FopenFlags), Error> {
+        let ino = node.ino();
+        if (node.is_draft() || sought == Redirected::Nothing)
+            && let Some(writer) = self.nodes.writer(node)
         {
             // Reopened through `/dev/fd/` by a process that has it open.
             let handle = self.vfs.drafts().open_again(writer, access)?;
@@ -250,18 +268,12 @@ impl Adapter {
         }
         self.vfs.drafts().release(handle);
         attr?;
-        let earlier = match (sought, self.nodes.user(node)) {
-            (Redirected::Found(mark), _) => Some(self.vfs.drafts().open_earlier(ino, mark)?),
-            (Redirected::Nothing, Some(reader)) => {
-                Some(self.vfs.drafts().open_again(reader, access)?)
-            }
-            (Redirected::Nothing | Redirected::Unchanged, _) => None,
+        let handle = match (sought, self.nodes.user(node)) {
+            (Redirected::Found(mark), _) => self.vfs.drafts().open_earlier(ino, mark)?,
+            (Redirected::Nothing, Some(reader)) => self.vfs.drafts().open_again(reader, access)?,
+            (Redirected::Nothing | Redirected::Unchanged, _) => return Err(Error::Stale),
         };
-        if let Some(handle) = earlier {
-            return self.begin_to_read(node, handle, None);
-        }
-        self.nodes.send(thread, ino);
-        Err(Error::Stale)
+        self.begin_to_read(node, handle, None)
     }
 
     /// Opens a node with a handle to its text. An earlier text has no version.
@@ -307,19 +319,15 @@ impl Adapter {
             return Ok(handle);
         }
         let is_present = |handle| self.vfs.drafts().has_present_draft(handle);
-        match self.nodes.write(thread, node, is_present) {
-            WriteOpen::Begins => {}
-            WriteOpen::IsElsewhere => return Err(Error::Stale),
-            WriteOpen::IsTaken => {
-                self.vfs.drafts().renew(ino);
-                return Err(Error::Stale);
-            }
+        let renew = || self.vfs.drafts().renew(ino);
+        if self.nodes.write(thread, node, is_present, renew) == WriteOpen::IsElsewhere {
+            return Err(Error::Stale);
         }
         if !node.is_draft() {
-            // The node does not belong to the text any more.
-            self.vfs.drafts().renew(ino);
+            // Who asks for the length of the text is not to get that of the draft.
+            self.kernel.get().inspect(|kernel| kernel.begin_epoch());
         }
-        let opened = match self.nodes.user(node).filter(|_| node.is_draft()) {
+        let opened = match self.nodes.writer(node) {
             // The kernel has cached the bytes of that draft.
             Some(writer) => self.vfs.drafts().open_again(writer, access),
             None => self.vfs.drafts().open_file(ino, access),

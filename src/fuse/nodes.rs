@@ -7,8 +7,9 @@
 //! then looks up the name again, and finds the node of the current text.
 //!
 //! A writer of a game has a node of its own, so that others read the stored
-//! text until it is saved; writers of the same draft share a node. If others
-//! have the node open that is to be written, the reply is `ESTALE` too, and the
+//! text until it is saved; writers of the same draft share a node. If nobody
+//! has the node of the text open, the writer gets that one, and the text
+//! another one at its next lookup. Otherwise the reply is `ESTALE` too, and the
 //! lookup that follows, by the same thread, returns a node for the writer.
 //!
 //! ```text
@@ -51,9 +52,7 @@ const CONTENTS: u32 = 1 << 10;
 const IS_DRAFT: u64 = 1 << 63;
 
 /// Thread id of all threads in other PID namespaces. They cannot be redirected,
-/// because they cannot be distinguished. A writer gets a node alone there if
-/// the node of the text is not open; a later lookup of the text gets a new
-/// node.
+/// because they cannot be distinguished.
 const UNKNOWN: u32 = 0;
 
 /// Maximum number of threads that are remembered until they look up a name
@@ -97,10 +96,8 @@ pub(super) enum WriteOpen {
     /// The node is opened for writing. If it was the node of a text, it no
     /// longer is.
     Begins,
-    /// The kernel has to look up the name again.
-    IsElsewhere,
     /// The kernel has to look up the name again, and gets another node.
-    IsTaken,
+    IsElsewhere,
 }
 
 /// Result of the lookup that a thread was redirected to.
@@ -142,6 +139,8 @@ struct OpenHandles {
     handles: Vec<Handle>,
     /// Whether the node is being written, or was written since it was opened.
     is_written: bool,
+    /// Whether all of the handles are of one draft.
+    is_of_draft: bool,
     /// Number of open requests that are not answered yet.
     coming: usize,
 }
@@ -179,40 +178,56 @@ impl KernelInodes {
     }
 
     /// Returns what a thread that opens this node for reading has found, if it
-    /// was redirected.
+    /// was redirected. Until [`arrived`](KernelInodes::arrived) no writer takes
+    /// the node.
     pub(super) fn redirected(&self, thread: u32, node: KernelInode) -> Redirected {
-        match self.lock().sent.pop(&thread) {
-            Some(Sent::Reader(_, Some((found, mark)))) if found == node => Redirected::Found(mark),
-            Some(Sent::Reader(ino, None)) if ino == node.ino() => Redirected::Nothing,
+        match self.lock().sent.peek(&thread) {
+            Some(Sent::Reader(_, Some((found, mark)))) if *found == node => {
+                Redirected::Found(*mark)
+            }
+            Some(Sent::Reader(ino, None)) if *ino == node.ino() => Redirected::Nothing,
             _ => Redirected::Unchanged,
         }
     }
 
+    /// Records that a thread looks for nothing any more.
+    pub(super) fn arrived(&self, thread: u32) {
+        self.lock().sent.pop(&thread);
+    }
+
     /// Requests a node for writing by a thread. If the result is
     /// [`WriteOpen::Begins`], call [`KernelInodes::open`] or [`KernelInodes::cancel`] next.
-    /// `is_present` tells whether a handle writes the same draft.
+    /// `is_present` tells whether a handle writes the same draft; `renew` gives the
+    /// text another node, before anybody is redirected to that.
     pub(super) fn write(
         &self,
         thread: u32,
         node: KernelInode,
         is_present: impl Fn(Handle) -> bool,
+        renew: impl FnOnce(),
     ) -> WriteOpen {
         let mut state = self.lock();
         let sent = state.sent.pop(&thread);
         let was_sent = matches!(sent, Some(Sent::Writer(to)) if to.ino() == node.ino());
         let is_written = state.open.get(&node).is_some_and(|users| users.is_written);
+        let is_open = state.open.contains_key(&node);
+        let shared = state.draft_of(node.ino(), is_present);
         // Some processes open by the node alone, without a lookup.
-        let is_free = || !state.open.contains_key(&node);
-        if is_written || was_sent || (thread == UNKNOWN && is_free()) {
+        let is_free = !is_open && (thread == UNKNOWN || state.is_takeable(node, shared));
+        if is_written || was_sent || is_free {
             let users = state.open.entry(node).or_default();
+            users.is_of_draft |= !is_open;
             users.is_written = true;
             users.coming += 1;
+            if !node.is_draft() {
+                renew();
+            }
             return WriteOpen::Begins;
         }
         if thread == UNKNOWN {
-            return WriteOpen::IsTaken;
+            renew();
+            return WriteOpen::IsElsewhere;
         }
-        let shared = state.draft_of(node.ino(), is_present);
         let draft = shared.unwrap_or_else(|| state.new_draft(node.ino()));
         state.send(thread, Sent::Writer(draft));
         WriteOpen::IsElsewhere
@@ -225,6 +240,7 @@ impl KernelInodes {
         let node = state.new_draft(ino);
         let users = state.open.entry(node).or_default();
         users.is_written = true;
+        users.is_of_draft = true;
         users.coming = 1;
         node
     }
@@ -279,6 +295,13 @@ impl KernelInodes {
         state.open.get(&node)?.handles.last().copied()
     }
 
+    /// Returns any handle of a node, if all are of one draft.
+    pub(super) fn writer(&self, node: KernelInode) -> Option<Handle> {
+        let state = self.lock();
+        let users = state.open.get(&node).filter(|users| users.is_of_draft)?;
+        users.handles.last().copied()
+    }
+
     /// Records that a handle was closed.
     pub(super) fn close(&self, node: KernelInode, handle: Handle) {
         let mut state = self.lock();
@@ -305,9 +328,19 @@ impl NodeTable {
         let mut nodes = self.open.iter();
         let is_its = |(node, users): &(&KernelInode, &OpenHandles)| {
             let last = users.handles.last();
-            node.ino() == ino && node.is_draft() && last.is_some_and(|last| is_present(*last))
+            node.ino() == ino && users.is_of_draft && last.is_some_and(|last| is_present(*last))
         };
         nodes.find(is_its).map(|(node, _)| *node)
+    }
+
+    /// Whether a writer may take the node of a text that is not open: no draft
+    /// has a node yet, and no reader is on the way to the text for the second
+    /// time, who would get an error.
+    fn is_takeable(&self, node: KernelInode, draft: Option<KernelInode>) -> bool {
+        let mut sent = self.sent.iter();
+        let mut is_sought =
+            || sent.any(|(_, sent)| matches!(sent, Sent::Reader(ino, _) if *ino == node.ino()));
+        !node.is_draft() && draft.is_none() && !is_sought()
     }
 
     /// A node that is not open and that no thread was redirected to.
@@ -382,44 +415,84 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_has_a_node_alone() {
+    fn a_writer_takes_the_node_of_a_text_that_nobody_reads() {
         let nodes = KernelInodes::new();
+        let write = |thread, version| nodes.write(thread, node(version), |_| true, || ());
+        assert_eq!(write(THREAD, 0), WriteOpen::Begins);
+        nodes.open(node(0), Handle(1));
+        assert_eq!(nodes.writer(node(0)), Some(Handle(1)));
+        let read = |version| nodes.read(node(version), Handle(2), Some(version), |_| true);
+        assert!(matches!(read(0), Err(Error::Stale)));
+        // The text has another node now, and the draft keeps its own.
+        assert_eq!(write(THREAD + 1, 1), WriteOpen::IsElsewhere);
+        assert_eq!(nodes.found(THREAD + 1, &attr(1, 5)), Some(node(0)));
+        assert_eq!(write(THREAD + 1, 0), WriteOpen::Begins);
+        nodes.cancel(node(0));
+        nodes.close(node(0), Handle(1));
+        assert_eq!(nodes.writer(node(0)), None);
+        // A reader is on the way to it.
+        nodes.send(THREAD, GAME);
+        assert_eq!(write(THREAD + 2, 1), WriteOpen::IsElsewhere);
+        assert_eq!(nodes.found(THREAD, &attr(1, 5)), None);
+        assert_eq!(write(THREAD + 3, 1), WriteOpen::IsElsewhere);
+        assert_eq!(nodes.redirected(THREAD, node(1)), Redirected::Found(5));
+        assert_eq!(write(THREAD + 4, 1), WriteOpen::IsElsewhere);
+        nodes.arrived(THREAD);
+        assert_eq!(write(THREAD + 5, 1), WriteOpen::Begins);
+    }
+
+    /// Nodes of which a reader has that of the text open.
+    fn being_read() -> KernelInodes {
+        let nodes = KernelInodes::new();
+        assert!(nodes.read(node(0), Handle(9), Some(0), |_| true).is_ok());
+        nodes
+    }
+
+    #[test]
+    fn a_writer_beside_readers_has_a_node_alone() {
+        let nodes = being_read();
         assert_eq!(
-            nodes.write(THREAD, node(0), |_| false),
+            nodes.write(THREAD, node(0), |_| false, || ()),
             WriteOpen::IsElsewhere
         );
         assert_eq!(nodes.found(THREAD + 1, &attr(0, 5)), None);
         let draft = nodes.found(THREAD, &attr(0, 5)).unwrap();
         assert!(draft.is_draft());
         assert_eq!(
-            nodes.write(THREAD + 1, draft, |_| false),
+            nodes.write(THREAD + 1, draft, |_| false, || ()),
             WriteOpen::IsElsewhere
         );
         let other = nodes.found(THREAD + 1, &attr(0, 5)).unwrap();
         assert_ne!(draft, other);
-        assert_eq!(nodes.write(THREAD, draft, |_| false), WriteOpen::Begins);
+        assert_eq!(
+            nodes.write(THREAD, draft, |_| false, || ()),
+            WriteOpen::Begins
+        );
         nodes.open(draft, Handle(1));
         assert_eq!(nodes.found(THREAD, &attr(0, 5)), None);
         assert_eq!(nodes.user(draft), Some(Handle(1)));
         let read = |version| nodes.read(node(version), Handle(2), Some(version), |_| true);
         assert!(read(0).is_ok());
         // Without a lookup, as through /dev/stdout.
-        assert_eq!(nodes.write(THREAD, draft, |_| false), WriteOpen::Begins);
+        assert_eq!(
+            nodes.write(THREAD, draft, |_| false, || ()),
+            WriteOpen::Begins
+        );
         nodes.cancel(draft);
         nodes.close(draft, Handle(1));
         assert_eq!(nodes.user(draft), None);
         assert_eq!(
-            nodes.write(THREAD, draft, |_| false),
+            nodes.write(THREAD, draft, |_| false, || ()),
             WriteOpen::IsElsewhere
         );
     }
 
     #[test]
     fn writers_of_one_draft_share_its_node() {
-        let nodes = KernelInodes::new();
+        let nodes = being_read();
         let first = nodes.create(GAME);
         nodes.open(first, Handle(1));
-        let write = |node, is_present: bool| nodes.write(THREAD, node, |_| is_present);
+        let write = |node, is_present: bool| nodes.write(THREAD, node, |_| is_present, || ());
         assert_eq!(write(node(0), true), WriteOpen::IsElsewhere);
         assert_eq!(nodes.found(THREAD, &attr(0, 5)), Some(first));
         assert_eq!(write(first, true), WriteOpen::Begins);
@@ -433,9 +506,15 @@ mod tests {
         let nodes = KernelInodes::new();
         let read = |version, handle| nodes.read(node(version), handle, Some(version), |_| true);
         assert!(read(0, Handle(1)).is_ok());
-        assert_eq!(nodes.write(UNKNOWN, node(0), |_| false), WriteOpen::IsTaken);
+        assert_eq!(
+            nodes.write(UNKNOWN, node(0), |_| false, || ()),
+            WriteOpen::IsElsewhere
+        );
         assert_eq!(nodes.found(UNKNOWN, &attr(1, 5)), None);
-        assert_eq!(nodes.write(UNKNOWN, node(1), |_| false), WriteOpen::Begins);
+        assert_eq!(
+            nodes.write(UNKNOWN, node(1), |_| false, || ()),
+            WriteOpen::Begins
+        );
         nodes.open(node(1), Handle(2));
         // Another thread, which cannot be distinguished, reads or writes
         // elsewhere.
@@ -448,15 +527,20 @@ mod tests {
 
     #[test]
     fn a_writer_without_a_lookup_takes_over_the_node_of_the_text() {
-        let nodes = KernelInodes::new();
+        let nodes = being_read();
         assert_eq!(
-            nodes.write(THREAD, node(0), |_| false),
+            nodes.write(THREAD, node(0), |_| false, || ()),
             WriteOpen::IsElsewhere
         );
-        assert_eq!(nodes.write(THREAD, node(0), |_| false), WriteOpen::Begins);
+        assert_eq!(
+            nodes.write(THREAD, node(0), |_| false, || ()),
+            WriteOpen::Begins
+        );
         let read = nodes.read(node(0), Handle(2), Some(0), |_| true);
         assert!(matches!(read, Err(Error::Stale)));
+        assert_eq!(nodes.writer(node(0)), None, "a reader has it open, too");
         nodes.cancel(node(0));
+        nodes.close(node(0), Handle(9));
         assert!(nodes.read(node(0), Handle(2), Some(0), |_| true).is_ok());
     }
 
@@ -468,11 +552,8 @@ mod tests {
         assert_eq!(nodes.found(THREAD, &attr(3, 6)), None);
         assert_eq!(nodes.redirected(THREAD + 1, node(3)), Redirected::Unchanged);
         assert_eq!(nodes.redirected(THREAD, node(3)), Redirected::Found(6));
-        assert_eq!(
-            nodes.redirected(THREAD, node(3)),
-            Redirected::Unchanged,
-            "once"
-        );
+        nodes.arrived(THREAD);
+        assert_eq!(nodes.redirected(THREAD, node(3)), Redirected::Unchanged);
         nodes.send(THREAD, GAME);
         assert_eq!(nodes.redirected(THREAD, node(3)), Redirected::Nothing);
         for thread in 0..=1024 {
