@@ -501,13 +501,75 @@ mod tests {
         let all: Vec<_> = annotations.iter().map(|(ply, _)| ply).collect();
         assert_eq!(all, plies);
         assert!(annotations.on(plies[1]).eq([&after("second", 0)]));
+        let by_ply = annotations.by_ply(2);
+        assert_eq!(by_ply.on(PlyId::START), []);
+        assert_eq!(by_ply.on(plies[0]), [(plies[0], after("first", 0))]);
+        assert_eq!(by_ply.on(plies[1]), [(plies[1], after("second", 0))]);
         assert!(!annotations.is_empty());
         annotations.clear();
         assert_eq!(annotations.iter().count(), 0);
         annotations.add_stray(7, after("nowhere", 0));
+        assert!(annotations.stray().eq([(7, &after("nowhere", 0))]));
         assert!(!annotations.is_empty());
         annotations.clear_stray();
         assert!(annotations.is_empty());
+    }
+
+    #[test]
+    fn the_main_language_is_the_most_frequent_of_texts_with_words() {
+        let mut annotations = Annotations::default();
+        assert_eq!(annotations.main_language(), Nation::NONE);
+        for (text, language) in [("gut", 53), ("good", 42), (" \n", 53), ("fort", 49)] {
+            annotations.add(PlyId::START, after(text, language));
+        }
+        assert_eq!(annotations.main_language(), Nation(42));
+        annotations.add(PlyId::START, after("besser", 53));
+        assert_eq!(annotations.main_language(), Nation(53));
+        assert_eq!(annotations.main_lead(), 0);
+        for lead in [7, 7, 7, 7, 9] {
+            let text = AnnotationText {
+                text: "word".to_owned(),
+                lead,
+                ..AnnotationText::default()
+            };
+            annotations.add(PlyId::START, Annotation::TextBefore(text));
+        }
+        annotations.sort();
+        assert_eq!(annotations.main_lead(), 0);
+        assert_eq!(annotations.main_language(), Nation::NONE);
+    }
+
+    #[test]
+    fn a_question_says_its_words_hints_and_answers_in_each_language() {
+        let said = |texts: &[(u16, &str)]| -> Vec<(u16, String)> {
+            let texts = texts.iter();
+            texts
+                .map(|&(language, text)| (language, text.to_owned()))
+                .collect()
+        };
+        let mut question = Training {
+            texts: [
+                said(&[(42, "Who  [wins]?"), (53, "Wer gewinnt?")]),
+                said(&[(42, "No.")]),
+                said(&[(53, "Links.")]),
+                Vec::new(),
+            ],
+            answers: vec![Answer {
+                from: shakmaty::Square::E2,
+                to: shakmaty::Square::E4,
+                unknown: 0,
+                points: 5,
+                text: said(&[(42, "Right.")]),
+            }],
+            ..Training::default()
+        };
+        let english = ["42", "Who (wins)?", "", "", "e2e4 5", "Right."];
+        let german = ["53", "Wer gewinnt?", "Links.", "", "e2e4 5", ""];
+        assert_eq!(question.shown(), [english, german].concat());
+        question.texts = Default::default();
+        assert_eq!(question.shown(), ["0", "", "", "", "e2e4 5", ""]);
+        question.answers.clear();
+        assert!(question.shown().is_empty());
     }
 
     #[test]

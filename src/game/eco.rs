@@ -68,5 +68,7 @@ mod tests {
         assert_eq!(Eco::new(1, 100), None);
         assert_eq!(Eco::from_code("C89"), Eco::new(289, 0));
         assert_eq!(Eco::from_code("F00"), None);
+        let eco = Eco::new(289, 7).unwrap();
+        assert_eq!((eco.index(), eco.sub_code()), (289, 7));
     }
 }

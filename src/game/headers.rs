@@ -325,6 +325,26 @@ mod tests {
     }
 
     #[test]
+    fn a_name_of_two_parts_is_joined_by_a_comma() {
+        let joined = |last: &str, first: &str| {
+            let (last, first) = (last.to_owned(), first.to_owned());
+            PlayerName { last, first }.joined()
+        };
+        assert_eq!(joined("Cramling", "Pia"), "Cramling, Pia");
+        assert_eq!(joined("Fritz", ""), "Fritz");
+        assert_eq!(joined("", "Anna"), "Anna");
+        assert_eq!(joined("", ""), "?");
+    }
+
+    #[test]
+    fn the_type_of_a_rating_is_usual_if_it_is_that_of_new_games_or_none() {
+        let is_usual = |bytes| RatingType { bytes }.is_usual();
+        assert!(is_usual([0; 16]));
+        assert!(is_usual(RatingType::USUAL));
+        assert!(!is_usual([1; 16]));
+    }
+
+    #[test]
     fn kinds_of_events_have_the_words_of_chessbase() {
         assert_eq!(EventKind::Unknown.pgn(), None);
         let kinds = [

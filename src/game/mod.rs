@@ -118,3 +118,30 @@ impl Game {
         self.open = Unspecified::default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cleared_game_is_as_new() {
+        let mut game = Game {
+            start: Start::from_fen(
+                "4k3/8/8/8/8/8/8/4K3 w - - 0 9",
+                shakmaty::CastlingMode::Standard,
+            )
+            .unwrap(),
+            foreign_tags: vec![("Mode".to_owned(), "OTB".to_owned())],
+            ..Game::default()
+        };
+        game.headers.white.last = "Carlsen".to_owned();
+        game.open.language = true;
+        let ply = TreeBuilder::new(&mut game.tree, &game.start.position).play_null();
+        game.annotations
+            .add(ply, Annotation::TextAfter(AnnotationText::default()));
+        game.clear_moves();
+        assert_eq!(game.headers.white.last, "Carlsen");
+        game.clear();
+        assert_eq!(format!("{game:?}"), format!("{:?}", Game::default()));
+    }
+}

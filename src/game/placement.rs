@@ -35,7 +35,7 @@ impl Placement {
     /// The squares of all pieces.
     pub fn occupied(&self) -> Bitboard {
         let [white, black] = self.sides;
-        white | black
+        white.with(black)
     }
 
     /// The squares of one side.
@@ -136,7 +136,7 @@ impl Moments {
     pub fn or(self, other: Moments) -> Moments {
         Moments {
             least: self.least.into_iter().chain(other.least).min(),
-            squares: self.squares | other.squares,
+            squares: self.squares.with(other.squares),
             most_pieces: self.most_pieces.max(other.most_pieces),
         }
     }
@@ -191,6 +191,50 @@ mod tests {
         assert_eq!(placement.counts(Color::White), [8, 2, 2, 2, 0, 1]);
         assert_eq!(placement.counts(Color::Black), usual);
         assert_eq!(placement.occupied().count(), 31);
+    }
+
+    #[test]
+    fn moves_of_all_kinds_are_played_as_on_the_board() {
+        let fen = "r3k2r/1P3p2/3b4/4P3/8/8/8/R3K2R b KQkq - 0 1";
+        let start = crate::game::Start::from_fen(fen, shakmaty::CastlingMode::Standard);
+        let position = start.unwrap().position;
+        let normal = |role, from, capture, to, promotion| Move::Normal {
+            role,
+            from,
+            capture,
+            to,
+            promotion,
+        };
+        let castle = |king, rook| Move::Castle { king, rook };
+        let double = normal(Role::Pawn, Square::F7, None, Square::F5, None);
+        let passing = Move::EnPassant {
+            from: Square::E5,
+            to: Square::F6,
+        };
+        let knight = Some(Role::Knight);
+        let takes = normal(Role::Pawn, Square::B7, Some(Role::Rook), Square::A8, knight);
+        let short = castle(Square::E8, Square::H8);
+        let long = castle(Square::E1, Square::A1);
+        let lines = [[double, passing], [short, long], [double, takes]];
+        for line in lines {
+            let (mut played, mut placement) = (position.clone(), Placement::of(&position));
+            for m in line {
+                played.play(m).unwrap();
+                placement.play(Some(m));
+                assert_eq!(placement, Placement::of(&played), "{m:?}");
+            }
+            placement.play(None);
+            played.play_null();
+            assert_eq!(placement, Placement::of(&played));
+            for square in Square::ALL {
+                assert_eq!(placement.role_at(square), played.board().role_at(square));
+            }
+        }
+    }
+
+    #[test]
+    fn kinds_of_pieces_are_numbered_from_pawns_to_kings() {
+        assert_eq!(Role::ALL.map(role_index), [0, 1, 2, 3, 4, 5]);
     }
 
     #[test]

@@ -152,7 +152,6 @@ impl Position {
                 (role, None) => self.play_piece(role, from, to).map(|(_, san)| san),
                 _ => Err(IllegalMove),
             },
-            Move::Normal { .. } => Err(IllegalMove),
             _ => self.play_special(m),
         }
     }
@@ -786,6 +785,14 @@ mod tests {
         agree(&position);
         let elsewhere = step(Role::Pawn, Square::A2, Square::A3);
         assert_eq!(position.play(elsewhere), Err(IllegalMove));
+    }
+
+    #[test]
+    fn an_en_passant_square_of_an_irregular_position_needs_a_pawn_that_passed_it() {
+        let square = |fen| position(fen, CastlingMode::Standard).en_passant_square();
+        assert_eq!(square("8/8/8/3pP3/8/8/8/8 w - d6 0 1"), Some(Square::D6));
+        assert_eq!(square("8/8/8/4P3/8/8/8/8 w - d6 0 1"), None);
+        assert_eq!(square("8/8/3n4/3pP3/8/8/8/8 w - d6 0 1"), None);
     }
 
     #[test]

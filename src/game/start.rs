@@ -139,6 +139,23 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_the_first_move_that_no_base_can_store_is_kept_in_the_fen() {
+        let from_move = |move_number| {
+            let start = Start {
+                move_number,
+                ..Start::default()
+            };
+            start.with_number_kept().written_fen
+        };
+        let fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 256";
+        assert_eq!(from_move(MAX_FIRST_MOVE + 1).as_deref(), Some(fen));
+        assert_eq!(from_move(MAX_FIRST_MOVE), None);
+        let kept = "4k3/8/8/8/8/8/8/R3K3 w Q - 7 300";
+        let start = start(kept).with_number_kept();
+        assert_eq!(start.written_fen.as_deref(), Some(kept));
+    }
+
+    #[test]
     fn starts_are_stored_alike_up_to_the_highest_move_number() {
         let fen = |number: u32| start(&format!("4k3/8/8/8/8/8/8/R3K3 w Q - 0 {number}"));
         assert!(fen(3).is_stored_as(&fen(3)));

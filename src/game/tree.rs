@@ -381,8 +381,39 @@ mod tests {
             (Some(c5), None)
         );
         assert_eq!((tree.parent(c5), tree.first_child(c5)), (Some(e4), None));
+        let first = tree.ply(e4).unwrap();
+        assert_eq!(
+            (first.first_child(), first.next_sibling()),
+            (Some(e5), None)
+        );
+        assert_eq!(tree.ply(e5).unwrap().next_sibling(), Some(c5));
+        assert_eq!(tree.place(c5.index()), Some(c5));
+        assert_eq!((tree.place(0), tree.place(4)), (Some(PlyId::START), None));
+        assert!(tree.only_line().is_none());
         tree.clear();
         assert!(tree.is_empty());
+    }
+
+    #[test]
+    fn moves_of_pieces_and_pawns_say_what_they_take() {
+        let fen = "4k3/8/3n3p/4Pp2/8/8/8/2B1K3 w - f6 0 1";
+        let start = crate::game::Start::from_fen(fen, shakmaty::CastlingMode::Standard);
+        let position = start.unwrap().position;
+        let mut tree = MoveTree::default();
+        let mut line = TreeBuilder::new(&mut tree, &position);
+        let start = line.branch();
+        let takes = line.play_piece(Role::Bishop, Square::C1, Square::H6);
+        assert_eq!(takes, Ok(Some(Role::Pawn)));
+        let aside = line.play_piece(Role::Knight, Square::D6, Square::E4);
+        assert_eq!(aside, Ok(None));
+        line.resume(start.clone());
+        let takes = line.play_pawn(Square::E5, Square::D6);
+        assert_eq!(takes, Ok(Some((Role::Knight, Square::D6))));
+        line.resume(start);
+        let passes = line.play_pawn(Square::E5, Square::F6);
+        assert_eq!(passes, Ok(Some((Role::Pawn, Square::F5))));
+        let far = line.play_piece(Role::King, Square::E8, Square::F6);
+        assert_eq!(far, Err(IllegalMove));
     }
 
     #[test]
