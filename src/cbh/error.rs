@@ -93,3 +93,26 @@ impl std::error::Error for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_system_is_the_source_of_that_of_the_base() {
+        let file = PathBuf::from("base.cbh");
+        let ended = io::Error::from(io::ErrorKind::UnexpectedEof);
+        let error = Error::of_file(file.clone(), ended);
+        assert_eq!(error.to_string(), "base.cbh: the file has become shorter");
+        let source = error.source().map(ToString::to_string);
+        assert_eq!(source.as_deref(), Some("the file has become shorter"));
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let shown = format!("base.cbh: {denied}");
+        assert_eq!(Error::of_file(file, denied).to_string(), shown);
+        let absent = Error::NotUsed(GameId(7));
+        assert!(absent.source().is_none());
+        assert_eq!(absent.to_string(), "no game or text has the number 7");
+    }
+}

@@ -354,3 +354,63 @@ pub(crate) fn encode_remark(annotation: &Annotation, page: CodePage) -> (u8, Vec
         other => payload::encode(other, page),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{AnnotationText, PlyId, TreeBuilder};
+
+    #[test]
+    fn a_text_before_the_game_and_symbols_on_it_travel_as_they_are_stored() {
+        let mut game = Game::default();
+        let mut line = TreeBuilder::new(&mut game.tree, &game.start.position);
+        let plies = [line.play_null(), line.play_null()];
+        let text = AnnotationText {
+            text: "word".to_owned(),
+            ..AnnotationText::default()
+        };
+        let page = CodePage::default();
+        let values = [
+            Annotation::TextBefore(text.clone()),
+            Annotation::Symbols([1, 0, 0]),
+            Annotation::TextAfter(text),
+        ];
+        let stored = values.each_ref().map(|value| encode_remark(value, page));
+        let remarks: Vec<_> = [-1, 1, 9]
+            .into_iter()
+            .flat_map(|at| {
+                stored
+                    .iter()
+                    .map(move |(kind, payload)| (at, *kind, payload.clone()))
+            })
+            .collect();
+        let record = encode(7, &remarks).unwrap().unwrap();
+        assert_eq!(record_size(&record).unwrap(), record.len());
+        assert_eq!(decode(&record, page, false, &mut game).len(), 0);
+        let [before, symbols, after] = &values;
+        let opaque = |of: usize| Annotation::Opaque {
+            kind: stored[of].0,
+            payload: stored[of].1.clone(),
+        };
+        let on_game: Vec<_> = game.annotations.on(PlyId::START).collect();
+        assert_eq!(on_game, [&opaque(0), &opaque(1), after]);
+        let on_ply: Vec<_> = game.annotations.on(plies[1]).collect();
+        assert_eq!(on_ply, [before, symbols, after]);
+        let stray: Vec<_> = game.annotations.stray().collect();
+        assert_eq!(stray, [(9, before), (9, symbols), (9, after)]);
+    }
+
+    #[test]
+    fn a_second_remark_of_a_kind_travels_as_it_is_stored() {
+        let mut game = Game::default();
+        let symbols = |nag| encode_remark(&Annotation::Symbols([nag, 0, 0]), CodePage::default());
+        TreeBuilder::new(&mut game.tree, &game.start.position).play_null();
+        let remarks = [symbols(1), symbols(2)].map(|(kind, payload)| (0, kind, payload));
+        let record = encode(7, &remarks).unwrap().unwrap();
+        decode(&record, CodePage::default(), true, &mut game);
+        let found: Vec<_> = game.annotations.iter().map(|(_, value)| value).collect();
+        let (kind, payload) = symbols(2);
+        let second = Annotation::Opaque { kind, payload };
+        assert_eq!(found, [&Annotation::Symbols([1, 0, 0]), &second]);
+    }
+}

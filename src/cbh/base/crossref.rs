@@ -209,7 +209,9 @@ impl Crossref {
     /// (none comes last) or year (unknown comes first). The record of an entity
     /// among them may be deleted.
     pub fn groups(&self) -> impl Iterator<Item = (GameGroup, usize)> {
-        let sorted = u32::try_from(self.sorted.starts.len()).unwrap_or(u32::MAX);
+        // The last start is the end of the last group.
+        let sorted = self.sorted.starts.len().saturating_sub(1);
+        let sorted = u32::try_from(sorted).unwrap_or(u32::MAX);
         let last = self.changes.get_max().map_or(0, |((key, _), _)| key + 1);
         (0..sorted.max(last)).filter_map(|key| {
             let group = self.grouping().group(key);
@@ -366,5 +368,109 @@ impl CrossrefBuilder {
             }),
             changes: OrdMap::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::record::RECORD_BYTES;
+
+    const PLAYERS: Grouping = Grouping::Entity(EntityKind::Player);
+
+    fn game(id: u32, white: u32, black: u32) -> Summary {
+        let blank = Summary::decode(GameId(id), false, &[0; RECORD_BYTES], &[]);
+        Summary {
+            white: EntityId(white),
+            black: EntityId(black),
+            ..blank.unwrap()
+        }
+    }
+
+    fn player(id: u32) -> GameGroup {
+        GameGroup::Entity(EntityKind::Player, EntityId(id))
+    }
+
+    /// The games of players 0 to 3: game 2 is of no two of them, in game 4 a
+    /// player plays himself, and game 5 has one beyond the end of the file.
+    fn crossref() -> Crossref {
+        let mut builder = CrossrefBuilder::new(PLAYERS, 5, 4);
+        for (id, white, black) in [(1, 0, 1), (3, 1, 2), (4, 1, 1), (5, 4, 0)] {
+            builder.add(&game(id, white, black));
+        }
+        builder.build()
+    }
+
+    fn ids(crossref: &Crossref, group: GameGroup) -> Vec<u32> {
+        crossref.games(group).iter().map(|id| id.0).collect()
+    }
+
+    #[test]
+    fn each_player_has_his_games_once_and_in_order() {
+        let crossref = crossref();
+        let games = [0, 1, 2, 3, 4].map(|id| ids(&crossref, player(id)));
+        assert_eq!(games, [vec![1, 5], vec![1, 3, 4], vec![3], vec![], vec![]]);
+        let counts: Vec<_> = crossref.groups().collect();
+        assert_eq!(counts, [(player(0), 2), (player(1), 3), (player(2), 1)]);
+        assert!(crossref.contains(player(1), GameId(3)));
+        assert!(!crossref.contains(player(1), GameId(5)));
+        assert!(crossref.is_empty(player(3)) && !crossref.is_empty(player(2)));
+        assert!(crossref.is_empty(GameGroup::Year(0)));
+        let after = crossref.games_after(player(1), GameId(3));
+        assert_eq!(after.as_ref(), [GameId(4)]);
+        // Five bounds of four groups, one place ahead, and six games.
+        assert_eq!(crossref.size(), 4 * (6 + 6));
+    }
+
+    #[test]
+    fn a_save_moves_a_game_to_other_groups() {
+        let mut crossref = crossref();
+        let (old, new) = (game(3, 1, 2), game(3, 1, 0));
+        crossref.change(Some(&old), Some(&new), 4);
+        let games = [0, 1, 2].map(|id| ids(&crossref, player(id)));
+        assert_eq!(games, [vec![1, 3, 5], vec![1, 3, 4], vec![]]);
+        let deleted = Summary {
+            is_deleted: true,
+            ..new
+        };
+        crossref.change(Some(&new), Some(&deleted), 4);
+        crossref.change(None, Some(&game(6, 4, 5)), 5);
+        let games = [0, 1, 4, 5].map(|id| ids(&crossref, player(id)));
+        assert_eq!(games, [vec![1, 5], vec![1, 4], vec![6], vec![]]);
+        assert!(crossref.contains(player(4), GameId(6)));
+        assert!(!crossref.contains(player(1), GameId(3)));
+        assert_eq!(crossref.groups().last(), Some((player(4), 1)));
+        let after = crossref.games_after(player(0), GameId(1));
+        assert_eq!(after.as_ref(), [GameId(5)]);
+    }
+
+    #[test]
+    fn a_game_belongs_to_the_groups_of_its_record() {
+        let mut game = game(1, 7, 8);
+        game.black_team = Some(EntityId(3));
+        game.eco = Eco::from_code("C89");
+        game.date.year = 1999;
+        let has = |kind, id| Grouping::Entity(kind).has(&game, EntityId(id));
+        assert!(has(EntityKind::Player, 7) && has(EntityKind::Player, 8));
+        assert!(!has(EntityKind::Player, 3) && has(EntityKind::Team, 3));
+        assert!(has(EntityKind::Source, 0) && !has(EntityKind::Source, 7));
+        assert!(GameGroup::Eco(game.eco).has(&game));
+        assert!(!GameGroup::Eco(None).has(&game));
+        assert!(GameGroup::Year(1999).has(&game));
+        assert!(!GameGroup::Year(0).has(&game));
+    }
+
+    #[test]
+    fn games_without_a_code_come_after_all_codes() {
+        let mut builder = CrossrefBuilder::new(Grouping::Eco, 2, 0);
+        for (id, code) in [(1, None), (2, Eco::from_code("E99"))] {
+            builder.add(&Summary {
+                eco: code,
+                ..game(id, 0, 0)
+            });
+        }
+        let groups: Vec<_> = builder.build().groups().collect();
+        let last = GameGroup::Eco(Eco::from_code("E99"));
+        assert_eq!(groups, [(last, 1), (GameGroup::Eco(None), 1)]);
     }
 }

@@ -51,10 +51,7 @@ impl TopGames {
     ///
     /// Read errors of the storage.
     pub fn is_top_game(&self, id: u32, buffer: &mut ReadBuffer) -> io::Result<bool> {
-        let bit = 2 * u64::from(id);
-        let offset = HEADER_BYTES as u64 + bit / 8;
-        let byte = self.storage.read_up_to(offset, 1, buffer)?;
-        Ok(byte.first().is_some_and(|byte| byte >> (bit % 8) & 1 != 0))
+        Ok(self.bits(id, buffer)? & 1 != 0)
     }
 }
 
@@ -146,8 +143,43 @@ mod tests {
             (without(3), without(1000), without(u32::MAX)),
             (None, None, None)
         );
+        let claims_more = |storage: MemoryFile| {
+            let mut claims = Vec::new();
+            let top_games = TopGames::open(Box::new(storage)).unwrap().unwrap();
+            top_games
+                .verify(&mut |at, what| claims.push((at, what)))
+                .unwrap();
+            claims
+        };
+        let what = "16 words claimed, 2 bytes found".to_owned();
+        assert_eq!(claims_more(bytes.clone().into()), [(4, what)]);
+        bytes.resize(12 + 64, 0);
+        assert_eq!(claims_more(bytes.clone().into()), []);
         bytes[2] = 0x0a;
         let older = TopGames::open(Box::new(MemoryFile::from(bytes))).unwrap();
         assert!(older.is_err());
+    }
+
+    #[test]
+    fn a_file_of_bits_has_whole_blocks_of_sixteen_words() {
+        let mut bits = Vec::new();
+        for (id, two) in [(1, 0b11), (2, 0b10), (259, 0b01)] {
+            TopGames::put_bits(&mut bits, id, two);
+        }
+        assert_eq!(TopGames::file_of(bits.clone()).len(), 12 + 128);
+        bits.truncate(64);
+        let file = TopGames::file_of(bits);
+        assert_eq!(
+            file[..12],
+            [0x0f, 0x01, 0x0b, 0x09, 0, 0, 0, 16, 0, 0, 0, 2]
+        );
+        assert_eq!(TopGames::file_of(Vec::new()).len(), file.len());
+        let top_games = TopGames::open(Box::new(MemoryFile::from(file))).unwrap();
+        let top_games = top_games.unwrap();
+        let found = [0, 1, 2, 3, 255, 1000].map(|id| {
+            let bits = top_games.bits(id, &mut ReadBuffer::default());
+            bits.unwrap()
+        });
+        assert_eq!(found, [0, 0b11, 0b10, 0, 0, 0]);
     }
 }
