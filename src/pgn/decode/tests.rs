@@ -128,6 +128,10 @@ fn tags_say_once_what_most_remarks_are() {
         ),
         ("[CbhLang \"any\"] 1. e4 {a} *", " 1. e4 {a} *"),
         (
+            "1. e4 {a} {[%cblang de] b} {[%cblang any] c} *",
+            "1. e4 {a} {[%cblang de] b} {[%cblang any] c} *",
+        ),
+        (
             "1. e4 {[%cblang en] a [%cblang de] b} *",
             "[CbhLang \"en\"]  1. e4 {a} {[%cblang de] b} *",
         ),
@@ -711,4 +715,16 @@ fn a_word_is_a_move_in_any_notation_of_pgn() {
     }
     assert_eq!(is_move("--"), Some(false));
     assert_eq!(is_move("Nf6"), None);
+}
+
+#[test]
+fn more_remarks_than_a_game_may_have_are_refused_wherever_they_stand() {
+    let many = "{a}".repeat(MAX_ANNOTATIONS + 1);
+    for text in [
+        format!("[CbhBefore \"2.Nf3\"]\n\n1. e4 {many} e5 2. Nf3 *"),
+        format!("1. e4 ({many} 1. d4) e5 *"),
+    ] {
+        let found = read(&text);
+        assert!(found.contains("more than 262144 remarks"), "{found:.100}");
+    }
 }

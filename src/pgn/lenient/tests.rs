@@ -818,6 +818,11 @@ fn a_game_is_read_again_only_in_languages_that_say_another_legal_move() {
         ("1. e4 e5 2. d9 *", 0),
         ("1. e4 e5 2. e5 *", 0),
         ("1. e4 Nf6 {a} } *", 0),
+        // The rook of Hungarian cannot go to d4; a7 says nothing of it.
+        (
+            "[FEN \"4k3/8/8/8/8/2B5/8/R3K3 w - - 0 1\"]\n\n1. Bd4 Kd8 2. Ba7 *",
+            0,
+        ),
         // The knight of German and Polish; the bishop of Czech cannot.
         ("1. Sf3 Sf6 *", 2),
     ] {
@@ -1036,5 +1041,28 @@ fn a_fen_that_is_not_all_of_chess_is_told() {
         crate::pgn::encode(&read.game, &[], &mut ours);
         let again = crate::pgn::decode(&ours).unwrap();
         assert_eq!(again.foreign_tags, foreign, "{fen}");
+    }
+}
+
+#[test]
+fn players_are_named_if_one_of_them_is_known() {
+    let players = |text: &str| players_of(text.as_bytes(), EightBitPage::WESTERN);
+    let named = "{a}\n[Event \"E\"]\n[White \"Tal\"]\n[black \"Botvinnik\"]\n\n*";
+    assert_eq!(players(named).as_deref(), Some("Tal \u{2013} Botvinnik"));
+    assert_eq!(
+        players("[White \"Tal\"]\n*").as_deref(),
+        Some("Tal \u{2013} ?")
+    );
+    let black = "[White \"?\"]\n[Black \"Tal\"]\n*";
+    assert_eq!(players(black).as_deref(), Some("? \u{2013} Tal"));
+    let long = format!("[White \"{}\"]\n*", "x".repeat(50));
+    let cut = format!("{} \u{2013} ?", "x".repeat(40));
+    assert_eq!(players(&long), Some(cut));
+    for none in [
+        "*",
+        "[White \"?\"]\n[Black \"\"]\n*",
+        "1. e4 [White \"Tal\"] *",
+    ] {
+        assert_eq!(players(none), None, "{none}");
     }
 }
