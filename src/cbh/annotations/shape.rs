@@ -123,3 +123,61 @@ fn head(record: &[u8]) -> Option<(u32, [u8; 4], u32)> {
     let mark = reader.array().ok()?;
     Some((game_id, mark, reader.u24_be().ok()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::annotations::encode;
+
+    fn record(positions: &[i32]) -> Vec<u8> {
+        let remarks: Vec<_> = positions.iter().map(|&at| (at, 0x03, vec![1])).collect();
+        encode(7, &remarks).unwrap().unwrap()
+    }
+
+    fn whats(faults: &[Malformed]) -> Vec<&str> {
+        faults.iter().map(|fault| fault.what.as_str()).collect()
+    }
+
+    #[test]
+    fn a_whole_record_names_its_game() {
+        let whole = Shape::of(&record(&[-1, 0, 0, 5]), None);
+        assert!(whole.is_whole() && whole.is_sorted);
+        assert_eq!((whole.other_name(7), whole.other_name(8)), (None, Some(7)));
+        assert!(whole.losses().is_empty() && whole.irregularities(7).is_empty());
+        let of_seven = ["the record is that of game 7"];
+        assert_eq!(whats(&whole.irregularities(8)), of_seven);
+        let mut cut = record(&[-1, 0]);
+        cut.pop();
+        let cut = Shape::of(&cut, None);
+        assert!(!cut.is_whole());
+        assert_eq!((cut.other_name(8), cut.losses().len()), (None, 1));
+        let headless = Shape::of(&[0; 9], None);
+        assert!(!headless.is_whole());
+        let short = ["the record is cut short"];
+        assert_eq!(whats(&headless.irregularities(7)), short);
+        let mut unmarked = record(&[0]);
+        unmarked[3] = 9;
+        let unmarked = Shape::of(&unmarked, None);
+        assert_eq!(unmarked.other_name(8), None);
+        let markless = ["the mark of annotations is missing"];
+        assert_eq!(whats(&unmarked.irregularities(7)), markless);
+    }
+
+    #[test]
+    fn remarks_behind_the_last_move_and_missing_ones_would_be_lost() {
+        let strays = Shape::of(&record(&[-1, 1, 2, -2]), Some(2));
+        let two = "annotations on moves that the game does not have: 2";
+        assert_eq!(whats(&strays.losses()), [two]);
+        // Behind the head and two remarks of seven bytes.
+        assert_eq!(strays.losses()[0].offset, 28);
+        assert!(!strays.is_sorted);
+        assert_eq!(strays.irregularities(7).len(), 1);
+        let miscounted = |claimed: u8| {
+            let mut record = record(&[0]);
+            record[9] = claimed;
+            let shape = Shape::of(&record, None);
+            (shape.losses().len(), shape.irregularities(7).len())
+        };
+        assert_eq!([1, 2, 3].map(miscounted), [(0, 1), (0, 0), (1, 0)]);
+    }
+}

@@ -751,6 +751,8 @@ mod tests {
         for name in ["Base.cbh", "BASE.CBH", "base.cbg"] {
             let family = Family::locate(&at(name)).unwrap();
             assert_eq!(family.journal(), ".Base.cbfs-journal", "{name}");
+            assert!(family.has_stem(OsStr::new("BASE")), "{name}");
+            assert!(!family.has_stem(OsStr::new("Bases")), "{name}");
             assert_eq!(family.default_path(FileKind::Teams), at("Base.cbe"));
         }
     }

@@ -459,6 +459,37 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_sound_chain_has_all_deleted_records_and_no_other() {
+        let file = std::fs::read("fixtures/cbh/sample/sample.cbp").unwrap();
+        let file = crate::storage::MemoryFile::from(file);
+        let mut table = EntityTable::read(FileKind::Players, &file).unwrap();
+        assert!(table.has_sound_chain());
+        let live = table.live_count();
+        for id in [0, 2, 3] {
+            let node = TreeNode {
+                left: DELETED,
+                right: NO_CHILD,
+                balance: 0,
+            };
+            table.set_node(id, node);
+        }
+        assert_eq!(table.live_count(), live - 3);
+        assert!(!table.has_sound_chain());
+        table.rebuild_chain();
+        assert!(table.has_sound_chain());
+        assert_eq!(table.header.first_deleted, 0);
+        table.revive(3);
+        assert!(!table.has_sound_chain());
+        table.rebuild_chain();
+        assert!(table.has_sound_chain());
+        table.header.first_deleted = 2;
+        assert!(!table.has_sound_chain());
+        let kept = table.retain(&|id| id != 0 && id != 2);
+        assert_eq!(kept[..4], [None, Some(0), None, Some(1)]);
+        assert_eq!((table.capacity(), table.live_count()), (live - 2, live - 2));
+    }
+
+    #[test]
     fn a_tree_of_any_size_is_balanced_and_in_order() {
         for count in 0..300 {
             let order: Vec<u32> = (0..count).rev().collect();

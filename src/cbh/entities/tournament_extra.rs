@@ -333,6 +333,17 @@ mod tests {
         (bytes, found.unfit)
     }
 
+    #[test]
+    fn a_record_is_given_as_it_is_stored_if_the_file_has_all_of_it() {
+        let mut bytes = file(65, 3);
+        bytes.pop();
+        let storage = Box::new(MemoryFile::from(bytes));
+        let extras = TournamentExtras::open(storage).unwrap().unwrap();
+        let stored = |id| extras.stored(id).unwrap();
+        assert_eq!(stored(1), Some(vec![2; 65]));
+        assert_eq!((stored(2), stored(9)), (None, None));
+    }
+
     fn to_usize(offset: u64) -> usize {
         usize::try_from(offset).unwrap()
     }

@@ -140,5 +140,21 @@ mod tests {
         };
         assert!(!shows_team(&nameless, &numbered));
         assert!(shows_team(&numbered, &numbered));
+        let of_nation = Team {
+            nation: Nation(53),
+            ..nameless.clone()
+        };
+        let titled = Team {
+            title: "Baden-Baden".to_owned(),
+            ..nameless.clone()
+        };
+        for shown in [&numbered, &of_nation, &titled] {
+            assert!(is_shown_in_pgn(shown));
+        }
+        let unused = Team {
+            is_given: false,
+            ..titled.clone()
+        };
+        assert!(!is_shown_in_pgn(&unused) && !is_shown_in_pgn(&nameless));
     }
 }

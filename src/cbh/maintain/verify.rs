@@ -89,3 +89,33 @@ impl Database {
             .map_err(|source| self.io(kind, source))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::cbh::Options;
+
+    #[test]
+    fn games_that_refer_to_a_file_with_a_damaged_header_are_not_reported() {
+        for extension in ["cbp", "cbt", "cbc", "cbs", "cbe", "cbl"] {
+            let folder = tempfile::tempdir().unwrap();
+            for file in fs::read_dir("fixtures/cbh/sample").unwrap() {
+                let file = file.unwrap().path();
+                fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
+            }
+            let path = folder.path().join("sample.cbh");
+            let damaged = path.with_extension(extension);
+            let mut bytes = fs::read(&damaged).unwrap();
+            bytes.truncate(40);
+            bytes[..28].fill(0xee);
+            fs::write(&damaged, bytes).unwrap();
+            let database = Database::open(&path, &Options::default()).unwrap();
+            let mut found = Vec::new();
+            let mut report = |defect: Defect| found.push(defect.file);
+            database.verify_entities(&mut report).unwrap();
+            assert!(!found.contains(&"cbh"), "{extension}: {found:?}");
+        }
+    }
+}

@@ -113,3 +113,41 @@ impl Database {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use super::*;
+    use crate::cbh::Options;
+
+    #[test]
+    fn records_before_the_end_of_a_file_that_was_cut_are_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in fs::read_dir("fixtures/cbh/sample").unwrap() {
+            let file = file.unwrap().path();
+            fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
+        }
+        let path = folder.path().join("sample.cbh");
+        let database = Database::open(&path, &Options::default()).unwrap();
+        let last = database.last_id();
+        let listed = |first, count| {
+            let mut entries = Vec::new();
+            let whole = database.entries(GameId(first), count, &mut entries);
+            let ids = entries.iter().map(|entry| entry.id.0);
+            (ids.collect::<Vec<_>>(), whole.is_ok())
+        };
+        let (all, is_whole) = listed(0, u32::MAX);
+        assert!(is_whole && all.contains(&1) && all.contains(&last));
+        assert_eq!(listed(2, 2), (vec![2, 3], true));
+        assert_eq!(listed(last, 9), (vec![last], true));
+        assert_eq!(listed(last + 1, 9), (Vec::new(), true));
+        let mut records = Vec::new();
+        database.listed(GameId(1), 2, &mut records).unwrap();
+        assert!(records.iter().all(|record| record.summary.is_some()));
+        let cut = File::options().write(true).open(&path).unwrap();
+        cut.set_len(record_offset(4)).unwrap();
+        assert_eq!(listed(1, 9), (vec![1, 2, 3], false));
+        assert_eq!(listed(1, 3), (vec![1, 2, 3], true));
+    }
+}

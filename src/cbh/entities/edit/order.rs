@@ -23,8 +23,7 @@ impl EntityEditor<'_> {
         if let Some(order) = self.order {
             return Ok(order);
         }
-        let bytes = self.offset_of(self.header.capacity) - self.records_at;
-        let order = if bytes <= SMALL_FILE_BYTES {
+        let order = if self.offset_of(self.header.capacity) <= SMALL_FILE_BYTES {
             self.check_whole()
         } else {
             self.check_sample()
