@@ -497,6 +497,31 @@ mod tests {
     }
 
     #[test]
+    fn foreign_tags_of_names_that_are_taken_have_one_of_ours() {
+        let foreign = [("Mode", "OTB"), ("ECO", "E4"), ("White", "Tal")];
+        let foreign = foreign.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let mut game = Game {
+            foreign_tags: foreign.to_vec(),
+            ..Game::default()
+        };
+        let behind_the_roster = |game: &Game| {
+            let mut out = Vec::new();
+            encode(game, &PrivateTags::default(), &mut out);
+            let text = String::from_utf8(out).unwrap();
+            let lines = text.lines().skip(7).map(str::to_owned);
+            lines.collect::<Vec<_>>()
+        };
+        let alone = ["[PlyCount \"0\"]", "[Mode \"OTB\"]", "[ECO \"E4\"]"];
+        let white = "[CbhOtherWhite \"Tal\"]";
+        assert_eq!(behind_the_roster(&game), [&alone[..], &[white]].concat());
+        game.headers.eco = crate::game::Eco::from_code("C89");
+        let beside = ["[ECO \"C89\"]", "[PlyCount \"0\"]", "[Mode \"OTB\"]"];
+        let other = "[CbhOtherECO \"E4\"]";
+        let expected = [&beside[..], &[other, white]].concat();
+        assert_eq!(behind_the_roster(&game), expected);
+    }
+
+    #[test]
     fn names_that_a_comma_would_split_wrongly_are_given_in_parts() {
         let player = |last: &str, first: &str| PlayerName {
             last: last.to_owned(),

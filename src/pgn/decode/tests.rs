@@ -31,6 +31,10 @@ fn pgn_of_common_programs_is_read() {
     check(&[
         ("*", "*"),
         ("[White \"A\"]\n*", "*"),
+        (
+            "[WhiteClock \"1:07:00\"]\n[TimeControl \"40/7200:3600\"]\n1. e4 *",
+            "1. e4 *",
+        ),
         ("1. e4 e5 2. Nf3 *", "1. e4 e5 2. Nf3 *"),
         ("1.e4 e5 2.Nf3 1-0", "1. e4 e5 2. Nf3 1-0"),
         ("e4 e5 Nf3 *", "1. e4 e5 2. Nf3 *"),
@@ -235,6 +239,10 @@ fn a_tag_names_the_moves_that_texts_in_front_are_about() {
             "[CbhBefore \"1.e4\"]  {a} 1. e4 *",
         ),
         // The commands stay with the move that they follow.
+        (
+            "1. e4 {[%csl Ge4]} {[%csl Rd5] [%cal Ge2e4]} {[%cal Rd7d5]} *",
+            "1. e4 {[%csl Ge4,Rd5] [%cal Ge2e4,Rd7d5]} *",
+        ),
         (
             "[CbhBefore \"1...e5\"] 1. e4 {[%csl Ge4] a} e5 *",
             "[CbhBefore \"1...e5\"]  1. e4 {[%csl Ge4]} {a} 1... e5 *",

@@ -93,3 +93,36 @@ fn is_of_move(byte: u8) -> bool {
             | b'+' | b'#'
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_move_has_its_number_and_its_place() {
+        let read = |text: &'static str| {
+            let plain = Lexer::from_line(text.as_bytes(), 1).plain_move()?;
+            let word = std::str::from_utf8(plain.word).unwrap();
+            let number = plain.number.map(|number| (number.number, number.dots));
+            let (place, end) = (plain.place, plain.end());
+            assert_eq!(&text[place.offset..end.offset], word);
+            Some((number, word, place.line, place.offset))
+        };
+        assert_eq!(read("  7. Nf3 x"), Some((Some((Some(7), 1)), "Nf3", 1, 5)));
+        let long = Some((Some((Some(12), 3)), "O-O-O", 3, 8));
+        assert_eq!(read("12...\n \nO-O-O) x"), long);
+        let short = Some((Some((Some(12), 3)), "O-O", 2, 7));
+        assert_eq!(read("12...\r\nO-O x"), short);
+        assert_eq!(read(" exd8=Q+! x"), Some((None, "exd8=Q+", 1, 1)));
+        for other in [
+            "7 Nf3 x",
+            "12345. e4 x",
+            "7. 1-0 x",
+            "7. Nf3",
+            "7. Nf3;",
+            "\n%. e4 x",
+        ] {
+            assert_eq!(read(other), None, "{other}");
+        }
+    }
+}

@@ -441,3 +441,14 @@ fn a_section_knows_bytes_that_its_page_does_not_have() {
     assert!(!section.is_of_another_page("M\u{fc}ller".as_bytes()));
     assert!(!Section::whole(1, Vec::new()).is_of_another_page(b"M\x81ller"));
 }
+
+#[test]
+fn words_right_below_a_result_are_of_the_game() {
+    let tags = "[Annotator \"x\"]\n[Event \"E\"]\n\n1. d4 *\n";
+    for between in ["", "\n"] {
+        let text = format!("[Event \"E\"]\n\n1. e4 *\n{between}Black resigns.\nSo. {tags}");
+        let first = &shown(&text)[0].1;
+        let has_words = first.ends_with("So. [Annotator \"x\"]\n");
+        assert_eq!(has_words, between.is_empty(), "{first}");
+    }
+}
