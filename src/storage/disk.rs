@@ -508,6 +508,52 @@ mod tests {
     }
 
     #[test]
+    fn only_a_file_of_one_name_that_may_be_written_is_writable() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let directory = DiskDirectory::open(folder.path(), "x").unwrap();
+        for name in ["plain", "linked", "closed"] {
+            std::fs::write(at(name), name).unwrap();
+        }
+        std::fs::hard_link(at("linked"), at("link")).unwrap();
+        std::fs::set_permissions(at("closed"), Permissions::from_mode(0o444)).unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        let because = |name: &str| directory.unwritable_because(OsStr::new(name));
+        assert_eq!((because("plain"), because("missing")), (None, None));
+        assert_eq!(because("closed").as_deref(), Some("cannot be written"));
+        let (linked, folder) = (several_names(2), not_regular(SFlag::S_IFDIR));
+        assert_eq!(because("linked"), Some(linked.to_string()));
+        assert_eq!(because("folder"), Some(folder.to_string()));
+        let is_sole = |name: &str| directory.ensure_sole_name(OsStr::new(name)).is_ok();
+        let soles = ["plain", "missing", "linked", "folder"].map(is_sole);
+        assert_eq!(soles, [true, true, false, false]);
+        let opens = |name: &str| directory.open_writable(OsStr::new(name)).is_ok();
+        assert_eq!(["plain", "linked"].map(opens), [true, false]);
+        assert_eq!(directory.closed_because(), None);
+    }
+
+    #[test]
+    fn a_file_moves_into_another_folder_if_its_name_is_free_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DiskDirectory::open(folder.path(), "x").unwrap();
+        let (name, new) = (OsStr::new("a"), OsStr::new("b"));
+        let inner = directory.create_folder(OsStr::new("inner")).unwrap();
+        assert!(directory.create_folder(OsStr::new("inner")).is_err());
+        assert!(directory.create_folder(OsStr::new("..")).is_err());
+        directory
+            .create(name)
+            .unwrap()
+            .write_at(0, b"text")
+            .unwrap();
+        directory.move_to_new(name, &inner, new).unwrap();
+        let moved = std::fs::read(folder.path().join("inner/b")).unwrap();
+        assert_eq!(moved, b"text");
+        directory.create(name).unwrap();
+        let taken = directory.move_to_new(name, &inner, new).unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    #[test]
     fn a_pipe_is_refused_without_blocking() {
         let folder = tempfile::tempdir().unwrap();
         let mode = nix::sys::stat::Mode::S_IRWXU;

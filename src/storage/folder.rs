@@ -125,7 +125,7 @@ pub fn cut_name(name: &OsStr, most: usize) -> OsString {
     let bytes = name.as_bytes();
     let mut end = most.min(bytes.len());
     let is_inside = |at: usize| bytes.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
-    while name.to_str().is_some() && end > 0 && is_inside(end) {
+    while name.to_str().is_some() && is_inside(end) {
         end -= 1;
     }
     OsStr::from_bytes(bytes.get(..end).unwrap_or_default()).to_owned()
@@ -162,6 +162,17 @@ mod tests {
         ] {
             assert!(!is_same_stem(name(b"\xe9t\xe9"), name(other)));
         }
+    }
+
+    #[test]
+    fn a_name_is_cut_between_characters() {
+        let cut = |name: &str, most| cut_name(OsStr::new(name), most);
+        assert_eq!(cut("caf\u{e9}s", 9), "caf\u{e9}s");
+        assert_eq!(cut("caf\u{e9}s", 5), "caf\u{e9}");
+        assert_eq!(cut("caf\u{e9}s", 4), "caf");
+        assert_eq!(cut("\u{2654}", 2), "");
+        let bytes = OsStr::from_bytes(b"\xe9\x80\x80\xff");
+        assert_eq!(cut_name(bytes, 2), OsStr::from_bytes(b"\xe9\x80"));
     }
 
     #[test]

@@ -64,6 +64,11 @@ mod tests {
         for name in ["full", "file", "link", "file/..", "nowhere/new"] {
             assert!(make_folder(&at(name), write).is_err(), "{name}");
         }
+        for (name, what) in [("full", "is not empty"), ("file", "is no folder")] {
+            let error = make_folder(&at(name), |_| -> io::Result<()> { panic!("{name}") });
+            let told = error.unwrap_err().to_string();
+            assert!(told.contains(what), "{told}");
+        }
         let fail = |root: &Path| write(root).and(Err::<(), _>(io::Error::other("full")));
         assert!(make_folder(&at("not"), fail).is_err());
         assert_eq!(count(), 4);

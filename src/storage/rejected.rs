@@ -486,3 +486,112 @@ fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
         _ => Err(error),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAME: &str = "000123.pgn";
+
+    fn keep(rejected: &Rejected, origin: &Origin, buffer: u64, text: &str) -> String {
+        let kept = rejected.keep(origin, buffer, &|| text.as_bytes(), "no\nmove ");
+        let (name, path) = kept.unwrap();
+        assert_eq!(fs::read_to_string(path).unwrap(), text);
+        name
+    }
+
+    fn text_of(rejected: &Rejected, name: &str) -> String {
+        let number = rejected.find(name).unwrap().number;
+        assert_eq!(rejected.get(number).unwrap().name, name);
+        io::read_to_string(rejected.open(number).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn drafts_of_a_game_have_names_of_their_own_until_it_is_saved() {
+        let folder = tempfile::tempdir().unwrap();
+        let rejected = Rejected::new(vec![folder.path().join("base")], 40);
+        let game = Origin::file(7, GAME);
+        assert_eq!(game, Origin::Game(GAME.to_owned()));
+        assert_eq!(keep(&rejected, &game, 1, "a"), GAME);
+        assert_eq!(keep(&rejected, &game, 1, "b"), GAME);
+        assert_eq!(keep(&rejected, &game, 2, "c"), "000123-2.pgn");
+        assert_eq!(keep(&rejected, &game, 3, "c"), "000123-2.pgn");
+        // The draft of buffer 3 has that text, too.
+        assert_eq!(keep(&rejected, &game, 2, "d"), "000123-3.pgn");
+        assert_eq!(keep(&rejected, &game, 2, "e"), "000123-3.pgn");
+        let other = Origin::file(7, "000124.pgn");
+        assert_eq!(keep(&rejected, &other, 4, "b"), "000124.pgn");
+        let texts = [GAME, "000123-2.pgn", "000123-3.pgn", "000123.txt"];
+        let found = texts.map(|name| text_of(&rejected, name));
+        assert_eq!(found, ["b", "c", "e", "no\\nmove\n"]);
+        let all = rejected.all();
+        assert_eq!(all.len(), 8);
+        assert!(all.iter().map(|kept| kept.number).eq(40..48));
+        assert!(rejected.get(39).is_err() && rejected.get(48).is_err());
+        rejected.forget_saved(&game);
+        let left: Vec<_> = rejected.all().into_iter().map(|kept| kept.name).collect();
+        assert_eq!(left.len(), 2);
+        assert!(left.contains(&"000124.pgn".to_owned()));
+        rejected.remove("000124.pgn").unwrap();
+        assert!(rejected.all().is_empty());
+        assert!(rejected.remove("000124.pgn").is_err());
+    }
+
+    #[test]
+    fn files_of_one_name_are_kept_under_several() {
+        let folder = tempfile::tempdir().unwrap();
+        let rejected = Rejected::new(vec![folder.path().join("base")], 0);
+        let (first, second) = (Origin::file(1, "new.pgn"), Origin::file(2, "new.pgn"));
+        assert_eq!(keep(&rejected, &first, 1, "a"), "new.pgn");
+        assert_eq!(keep(&rejected, &second, 2, "a"), "new ~2.pgn");
+        assert_eq!(keep(&rejected, &first, 3, "b"), "new.pgn");
+        assert_eq!(
+            keep(&rejected, &Origin::file(1, "notes"), 4, "c"),
+            "notes.pgn"
+        );
+        let long = Origin::file(1, &"x".repeat(MOST_NAME + 9));
+        assert_eq!(keep(&rejected, &long, 5, "d").len(), MOST_NAME);
+        rejected.forget_saved(&first);
+        assert!(rejected.find("new.pgn").is_none() && rejected.find("new.txt").is_none());
+        assert_eq!(text_of(&rejected, "new ~2.pgn"), "a");
+        // On a later mount a name is free that has neither text nor reason.
+        let later = Rejected::new(vec![folder.path().join("base")], 0);
+        fs::remove_file(folder.path().join("base/rejected/new ~2.pgn")).unwrap();
+        assert_eq!(keep(&later, &second, 1, "e"), "new.pgn");
+        assert_eq!(keep(&later, &first, 2, "f"), "new ~3.pgn");
+    }
+
+    #[test]
+    fn the_first_directory_that_can_take_a_draft_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("first"), "no folder").unwrap();
+        let rejected = Rejected::new(vec![at("first"), at("second")], 0);
+        let game = Origin::file(1, GAME);
+        keep(&rejected, &game, 1, "a");
+        assert!(at("second/rejected/000123.pgn").exists());
+        fs::remove_file(at("first")).unwrap();
+        keep(&rejected, &game, 1, "b");
+        assert!(at("first/rejected/000123.pgn").exists());
+        assert_eq!(fs::read_dir(at("second/rejected")).unwrap().count(), 0);
+        let nowhere = Rejected::new(Vec::new(), 0);
+        assert!(nowhere.keep(&game, 1, &|| &b"a"[..], "").is_err());
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_or_are_unfinished_are_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let rejected = Rejected::new(vec![folder.path().to_owned()], 0);
+        fs::create_dir(folder.path().join("rejected")).unwrap();
+        fs::write(folder.path().join("mine"), "").unwrap();
+        let unfinished = format!("{UNFINISHED}x");
+        fs::write(folder.path().join("rejected").join(&unfinished), "").unwrap();
+        for name in ["../mine", &unfinished, "", ".", "..", "a\0"] {
+            assert!(rejected.find(name).is_none(), "{name:?}");
+            assert!(!is_plain(name), "{name:?}");
+        }
+        assert!(rejected.all().is_empty());
+        assert!(rejected.remove("../mine").is_err());
+        assert!(is_plain("..."));
+    }
+}

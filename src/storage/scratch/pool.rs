@@ -143,3 +143,40 @@ fn place(block: u32, start: usize) -> u64 {
 pub(super) fn gone() -> io::Error {
     io::ErrorKind::NotFound.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd as _;
+
+    use super::*;
+
+    #[test]
+    fn the_file_is_made_in_the_directory_and_goes_with_its_last_block() {
+        let folder = tempfile::tempdir().unwrap();
+        let pool = Pool::new(2 * BLOCK as u64, Some(folder.path().join("room")));
+        let blocks = [pool.take_block().unwrap(), pool.take_block().unwrap()];
+        assert_eq!((blocks, pool.bytes()), ([0, 1], pool.most()));
+        assert!(pool.take_block().is_err() && !pool.take_memory(1));
+        let number = pool.file().unwrap().as_raw_fd();
+        let path = std::fs::read_link(format!("/proc/self/fd/{number}")).unwrap();
+        assert!(path.starts_with(folder.path().join("room")), "{path:?}");
+        pool.give_block(0);
+        assert!(pool.take_memory(BLOCK as u64) && !pool.take_memory(1));
+        pool.give_memory(BLOCK as u64);
+        assert_eq!(pool.take_block().unwrap(), 0);
+        pool.give_block(1);
+        pool.give_block(0);
+        assert_eq!(pool.bytes(), 0);
+        assert!(pool.file().is_err());
+    }
+
+    #[test]
+    fn the_file_lies_elsewhere_if_its_directory_cannot_be_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let closed = folder.path().join("file");
+        std::fs::write(&closed, "mine").unwrap();
+        let pool = Pool::new(BLOCK as u64, Some(closed));
+        pool.take_block().unwrap();
+        assert!(pool.file().is_ok());
+    }
+}
