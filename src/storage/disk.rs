@@ -152,6 +152,12 @@ pub struct DiskDirectory {
     model: OsString,
 }
 
+/// How a folder is opened to work in it: itself, not what a link leads to.
+const FOLDER: OFlag = OFlag::O_PATH
+    .union(OFlag::O_DIRECTORY)
+    .union(OFlag::O_NOFOLLOW)
+    .union(OFlag::O_CLOEXEC);
+
 impl DiskDirectory {
     /// Opens the folder `path`. New files get mode and group of the file
     /// `model` in it; without that file only the present user can access them.
@@ -169,8 +175,7 @@ impl DiskDirectory {
 
     /// The folder that is listed.
     pub(super) fn from_listing(listing: &Dir) -> io::Result<DiskDirectory> {
-        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-        let folder = fcntl::openat(listing, ".", flags, Mode::empty())?;
+        let folder = fcntl::openat(listing, ".", FOLDER, Mode::empty())?;
         Ok(DiskDirectory {
             folder: Arc::new(folder),
             model: OsString::new(),
@@ -250,8 +255,7 @@ impl DiskDirectory {
     /// As [`create_file`](DiskDirectory::create_file).
     pub fn create_folder(&self, name: &OsStr) -> io::Result<DiskDirectory> {
         mkdirat(&self.folder, plain(name)?, Mode::from_bits_truncate(0o777))?;
-        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        let opened = fcntl::openat(&self.folder, name, flags, Mode::empty())?;
+        let opened = fcntl::openat(&self.folder, name, FOLDER, Mode::empty())?;
         Ok(DiskDirectory {
             folder: Arc::new(opened),
             model: self.model.clone(),

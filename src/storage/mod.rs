@@ -176,3 +176,16 @@ impl<S: Storage + ?Sized> Storage for Arc<S> {
         self.as_ref().fill(offset, len, bytes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_tells_bytes_and_their_order() {
+        let mark = |parts: [&[u8]; 2]| parts.into_iter().fold(0, marked);
+        assert_eq!(mark([b"a", b"b"]), mark([b"a", b"b"]));
+        assert_ne!(mark([b"a", b"b"]), mark([b"b", b"a"]));
+        assert_ne!(mark([b"a", b"b"]), mark([b"a", b"c"]));
+    }
+}
