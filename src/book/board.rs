@@ -407,6 +407,46 @@ mod tests {
     }
 
     #[test]
+    fn boards_that_differ_in_one_thing_have_different_keys() {
+        let fens = [
+            "4k3/8/8/Pp6/8/8/8/R3K2R w KQ - 0 1",
+            "4k3/8/8/Pp6/8/8/8/R3K2R w K - 0 1",
+            "4k3/8/8/1pP5/8/8/8/R3K2R w KQ - 0 1",
+            "4k3/8/8/Pp6/8/8/8/R3K2R w KQ b6 0 1",
+            "4k3/8/8/pP6/8/8/8/R3K2R w KQ - 0 1",
+            "4k3/8/8/pP6/8/8/8/R3K2R w KQ a6 0 1",
+        ];
+        let keys = fens.map(|fen| CanonicalBoard::of(&position(fen)).unwrap().key());
+        let mut distinct = keys.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), keys.len());
+    }
+
+    #[test]
+    fn only_pawns_on_the_last_rank_become_queens() {
+        let at = position("4k3/2P5/8/8/8/8/8/R3K3 w Q - 0 1");
+        let board = CanonicalBoard::of(&at).unwrap();
+        let step = |role, files, ranks| RelativeMove::Step {
+            role,
+            nth: 1,
+            files,
+            ranks,
+        };
+        let found = |meaning| {
+            board
+                .legal_move(&at, meaning)
+                .map(|m| m.to_uci(CastlingMode::Standard).to_string())
+        };
+        assert_eq!(found(step(Role::Rook, 0, 7)).as_deref(), Some("a1a8"));
+        assert_eq!(found(step(Role::Rook, 0, 5)).as_deref(), Some("a1a6"));
+        assert_eq!(found(step(Role::Pawn, 0, 1)).as_deref(), Some("c7c8q"));
+        assert_eq!(found(step(Role::Rook, 1, 7)), None);
+        let castles = RelativeMove::Castle(shakmaty::CastlingSide::QueenSide);
+        assert_eq!(found(castles).as_deref(), Some("e1c1"));
+    }
+
+    #[test]
     fn colours_are_swapped_square_by_square() {
         let file = [1, 9, 0, 6, 14, 0, 5, 13];
         assert_eq!(with_colors_swapped(file), [5, 13, 0, 6, 14, 0, 1, 9]);

@@ -185,3 +185,68 @@ fn read_piece(bits: &mut BitReader<'_>) -> Option<u8> {
     };
     Some(role as u8 | bits.bit()? << 3)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::CanonicalBoard;
+    use crate::game::Position;
+
+    #[test]
+    fn bits_come_back_in_the_order_in_which_they_were_pushed() {
+        let mut bits = Bits::default();
+        assert!(bits.is_empty());
+        let parts = (0_u32..44).map(|at| (1 + at % 8, at * 37 % 256));
+        let parts = parts.map(|(count, value)| (value & ((1 << count) - 1), count));
+        let parts: Vec<(u8, u32)> = parts
+            .map(|(value, count)| (u8::try_from(value).unwrap(), count))
+            .collect();
+        let mut len = 0;
+        for (value, count) in &parts {
+            bits.push(*value, *count).unwrap();
+            len += *count as usize;
+            assert_eq!(bits.len(), len);
+        }
+        bits.push(0, 0).unwrap();
+        let bytes = bits.to_bytes();
+        let mut reader = BitReader::new(&bytes, len);
+        for (value, count) in parts {
+            assert_eq!(reader.bits(count), Some(value), "{} left", reader.left());
+        }
+        assert_eq!((reader.left(), reader.bit()), (0, None));
+        let mut more = std::iter::repeat_with(|| bits.push(0xff, 8)).take(20);
+        assert!(more.any(|pushed| pushed.is_none()));
+        let mut reader = BitReader::new(&[0b0100_0001], 99);
+        reader.skip(6);
+        assert_eq!((reader.left(), reader.bits(3)), (2, None));
+        let mut reader = BitReader::new(&[0b0100_0001], 99);
+        reader.skip(99);
+        assert_eq!(reader.left(), 0);
+    }
+
+    #[test]
+    fn pieces_have_the_codes_of_the_table() {
+        let board = CanonicalBoard::of(&Position::default()).unwrap();
+        let mut bits = Bits::default();
+        push_squares(board.squares(), &mut bits).unwrap();
+        let bytes = bits.to_bytes();
+        let mut reader = BitReader::new(&bytes, bits.len());
+        let pieces = [
+            "10110", "10010", "10100", "100010", "100000", "10100", "10010", "10110",
+        ];
+        for piece in &pieces {
+            let (others, last) = piece.split_at(piece.len() - 1);
+            assert_eq!(last, "0");
+            for expected in [*piece, "110", "0000", "111", &format!("{others}1")] {
+                for bit in expected.bytes() {
+                    assert_eq!(reader.bit(), Some(bit - b'0'), "{piece}");
+                }
+            }
+        }
+        assert_eq!(reader.left(), 0);
+        let mut reader = BitReader::new(&bytes, bits.len());
+        assert_eq!(read_squares(&mut reader).as_ref(), Some(board.squares()));
+        let mut cut = BitReader::new(&bytes, bits.len() - 1);
+        assert_eq!(read_squares(&mut cut), None);
+    }
+}

@@ -220,6 +220,50 @@ mod tests {
     }
 
     #[test]
+    fn moves_are_weighed_by_the_points_of_the_mover() {
+        let mut choices = [choice(0, 10, 3), choice(4, 9, 9), choice(5, 6, 1)];
+        if let Some(child) = &mut choices[2].child {
+            child.statistics.draws = 4;
+            child.statistics.black = 1;
+        }
+        weigh(&mut choices);
+        assert_eq!(choices.each_ref().map(|choice| choice.weight), [6, 0, 6]);
+        let shares = choices.each_ref().map(|choice| choice.share.unwrap());
+        assert_eq!(shares, [50.0, 0.0, 50.0]);
+        assert_eq!(choices.each_ref().map(Choice::mark), ["", "??", "!?"]);
+        assert_eq!(
+            choices.map(|choice| choice.is_refused()),
+            [false, true, false]
+        );
+        let mut unplayed = [choice(0, 0, 0)];
+        weigh(&mut unplayed);
+        assert_eq!((unplayed[0].weight, unplayed[0].share), (0, None));
+    }
+
+    #[test]
+    fn a_performance_is_above_the_opponents_by_what_the_score_is_worth() {
+        let mut choice = choice(0, 10, 5);
+        let rated = |average: u32| crate::book::RatingSum {
+            players: 2,
+            sum: 2 * average,
+        };
+        assert_eq!((choice.average(), choice.performance()), (None, None));
+        let statistics = &mut choice.child.as_mut().unwrap().statistics;
+        statistics.black = 5;
+        statistics.ratings = Some(shakmaty::ByColor {
+            white: rated(2600),
+            black: rated(2500),
+        });
+        assert_eq!(choice.average(), Some(2600.0));
+        assert_eq!(choice.performance(), Some(2500.0));
+        let statistics = &mut choice.child.as_mut().unwrap().statistics;
+        (statistics.white, statistics.black) = (9, 1);
+        let difference = rating_difference(0.9);
+        assert!(difference > 100.0);
+        assert_eq!(choice.performance(), Some(2500.0 + difference));
+    }
+
+    #[test]
     fn games_count_where_only_a_move_that_is_not_wanted_has_points() {
         let mut choices = [choice(2, 10, 8), choice(0, 6, 0), choice(0, 3, 0)];
         weigh(&mut choices);

@@ -262,3 +262,44 @@ pub fn turned_nag(nag: u8, turn: Color) -> u8 {
         _ => nag,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_shares_of_the_points_or_else_of_the_results() {
+        let statistics = BookStatistics {
+            games: 10,
+            white: 4,
+            draws: 2,
+            black: 2,
+            ..BookStatistics::default()
+        };
+        assert_eq!(statistics.white_score(), Some(0.625));
+        let scored = |score| BookStatistics {
+            score: Some(score),
+            ..statistics
+        };
+        assert_eq!(scored(25).white_score(), Some(0.25));
+        assert_eq!(scored(250).white_score(), Some(1.0));
+        assert_eq!(BookStatistics::default().white_score(), None);
+        let wins = [Color::White, Color::Black].map(|color| statistics.wins_of(color));
+        assert_eq!(wins, [4, 2]);
+    }
+
+    #[test]
+    fn ratings_are_averages_of_those_who_have_one() {
+        let sum = |players, sum| RatingSum { players, sum };
+        let rated = BookStatistics {
+            ratings: Some(ByColor {
+                white: sum(4, 10_002),
+                black: sum(0, 0),
+            }),
+            ..BookStatistics::default()
+        };
+        assert_eq!(rated.average(Color::White), Some(2500.5));
+        assert_eq!(rated.average(Color::Black), None);
+        assert_eq!(BookStatistics::default().average(Color::White), None);
+    }
+}

@@ -256,6 +256,19 @@ mod tests {
     }
 
     #[test]
+    fn each_export_has_a_name_of_its_own() {
+        let formats = [
+            ExportFormat::Pgn,
+            ExportFormat::Openings,
+            ExportFormat::Epd,
+            ExportFormat::Tsv,
+            ExportFormat::Polyglot,
+        ];
+        let names = formats.map(name);
+        assert_eq!(names, ["pgn", "openings", "epd", "tsv", "polyglot"]);
+    }
+
+    #[test]
     fn a_damaged_file_is_as_good_as_none() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.book");

@@ -85,3 +85,16 @@ pub(super) fn decimal(number: Option<f64>) -> String {
 pub(super) fn rounded(number: Option<f64>) -> String {
     number.map_or(String::new(), |number| format!("{number:.0}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_and_unknown_ones_are_empty() {
+        assert_eq!(decimal(Some(12.345)), "12.3");
+        assert_eq!(rounded(Some(2499.6)), "2500");
+        assert_eq!((decimal(None), rounded(None)), Default::default());
+        assert_eq!(field("a\tb\r\nc"), "a b  c");
+    }
+}
