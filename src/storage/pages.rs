@@ -366,8 +366,10 @@ mod tests {
     fn pages_read_back_from_any_offset() {
         for length in [0, 1, CONTENT - 1, CONTENT, CONTENT + 1, 3 * CONTENT + 9] {
             let content = content(length);
-            let pages = opened(&written(&content)).unwrap();
+            let written = written(&content);
+            let pages = opened(&written).unwrap();
             assert_eq!((&pages.head()[..5], pages.seed()), (&b"head\0"[..], 5));
+            assert_eq!(pages.bytes(), written.len() as u64);
             let mut cursor = pages.cursor(0);
             for start in (0..=length).step_by(97) {
                 cursor.seek(start as u64);
