@@ -281,6 +281,17 @@ mod tests {
     }
 
     #[test]
+    fn names_less_than_two_blocks_ahead_are_read_with_all_between() {
+        let near = WINDOW_BYTES + 2 * BLOCK_BYTES;
+        let asked = |offset: usize| {
+            let wanted = [(0, 67), (offset as u64, 67)];
+            asked_by(ReadBuffer::ahead_of_many(), 1 << 20, &wanted)[1]
+        };
+        assert_eq!(asked(near), (near as u64, WINDOW_BYTES));
+        assert_eq!(asked(near + 1), (near as u64, BLOCK_BYTES));
+    }
+
+    #[test]
     fn names_of_many_games_are_read_a_block_at_a_time() {
         let names: Vec<_> = (0..20_000)
             .map(|name| (name * 7919 % 30_000 * 67, 67))

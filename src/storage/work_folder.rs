@@ -11,10 +11,8 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
-
-use super::folder::{MOST_NAME, cut_name};
+use super::DiskDirectory;
+use super::folder::{MOST_NAME, cut_name, folder_of};
 
 /// Lock file that keeps other processes out of the folder.
 const LOCK: &str = ".lock";
@@ -240,14 +238,9 @@ fn is_empty_but_for_lock(path: &Path) -> io::Result<bool> {
 ///
 /// `AlreadyExists` if the name is used; errors of the system.
 pub fn move_to_free(from: &Path, to: &Path) -> io::Result<()> {
-    let renamed = renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE);
-    match renamed {
-        // The file system cannot rename without replacing.
-        Err(Errno::INVAL | Errno::NOSYS) if fs::symlink_metadata(to).is_err() => {
-            fs::rename(from, to)
-        }
-        renamed => Ok(renamed?),
-    }
+    let [folder, other] = [from, to].map(|path| DiskDirectory::open(folder_of(path), ""));
+    let [name, new] = [from, to].map(|path| path.file_name().unwrap_or_default());
+    folder?.move_to_new(name, &other?, new)
 }
 
 #[cfg(test)]
@@ -278,6 +271,20 @@ mod tests {
         std::os::unix::fs::symlink("/tmp", &path).unwrap();
         let refused = WorkFolder::begin(place.path(), name).unwrap_err();
         assert!(matches!(refused, WorkFolderError::NotOurs(_)));
+    }
+
+    #[test]
+    fn a_file_or_folder_moves_to_an_unused_name() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir_all(at("a/b")).unwrap();
+        fs::write(at("file"), "mine").unwrap();
+        let taken = move_to_free(&at("a"), &at("file")).unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+        move_to_free(&at("a"), &at("c")).unwrap();
+        move_to_free(&at("file"), &at("c/b/file")).unwrap();
+        assert_eq!(fs::read(at("c/b/file")).unwrap(), b"mine");
+        assert!(!at("a").exists() && !at("file").exists());
     }
 
     #[test]
