@@ -278,3 +278,52 @@ fn encode_profile(points: &[ProfilePoint]) -> Vec<u8> {
     }
     payload
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_profiles_have_a_longest() {
+        let fault = |remark: &Annotation| fault_of(remark, CodePage::WESTERN);
+        let link = |url: usize, caption: usize| Annotation::WebLink {
+            url: "\u{fc}".repeat(url).into(),
+            caption: "c".repeat(caption).into(),
+        };
+        assert_eq!(fault(&link(255, 255)), None);
+        for long in [link(256, 0), link(0, 256)] {
+            assert!(fault(&long).unwrap().contains("255 bytes"));
+        }
+        let point = ProfilePoint {
+            kind: 0,
+            depth: 20,
+            value: -35,
+        };
+        let points = |count| Annotation::Profile(vec![point; count]);
+        assert_eq!(fault(&points(MOST_POINTS)), None);
+        assert!(fault(&points(MOST_POINTS + 1)).unwrap().contains("16380"));
+        assert_eq!(fault(&Annotation::Symbols([1, 0, 0])), None);
+    }
+
+    #[test]
+    fn a_payload_of_a_small_kind_comes_back_byte_for_byte() {
+        for (kind, payload) in [
+            (0x07, &[1, 2, 3, 4][..]),
+            (0x14, &[3]),
+            (0x15, &[7, 1]),
+            (0x16, &[0, 0, 1, 0x2c]),
+            (0x17, &[0, 0, 1, 0x2c]),
+            (0x18, &[1]),
+            (0x1c, &[7, 0, 2, b'u', 0xfc, 1, b'c']),
+        ] {
+            let value = decode(kind, payload, CodePage::WESTERN).unwrap();
+            let (again, bytes) = encode(&value, CodePage::WESTERN);
+            assert_eq!((again, bytes.as_slice()), (kind, payload));
+            let longer = [payload, &[0]].concat();
+            assert_eq!(decode(kind, &longer, CodePage::WESTERN), None, "{kind:#x}");
+            let shorter = &payload[1..];
+            assert_eq!(decode(kind, shorter, CodePage::WESTERN), None, "{kind:#x}");
+        }
+        assert_eq!(decode(0x15, &[7, 65], CodePage::WESTERN), None);
+    }
+}

@@ -612,3 +612,43 @@ fn defect(file: &'static str, offset: u64, fault: Malformed) -> Defect {
 pub(in crate::cbh) fn record_offset(id: u32) -> u64 {
     RECORD_BYTES as u64 * u64::from(id)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::DiskFile;
+
+    #[test]
+    fn a_blob_that_was_cut_is_told_from_one_that_was_never_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.cbg");
+        std::fs::write(&path, [7; 100]).unwrap();
+        let file = DiskFile::open(&path).unwrap();
+        let blob = |offset, size: usize| {
+            let whole = |bytes: &[u8]| {
+                let is_whole = bytes == vec![7; size];
+                let other = || Malformed::new(0, "other bytes");
+                is_whole.then_some(()).ok_or_else(other)
+            };
+            with_blob(
+                &file,
+                offset,
+                |_| Ok(size),
+                &mut ReadBuffer::default(),
+                whole,
+            )
+        };
+        assert_eq!(blob(10, 90).unwrap(), Ok(()));
+        let beyond = blob(10, 91).unwrap().unwrap_err();
+        assert_eq!(beyond.what, "blob of 91 bytes ends past the file (90 left)");
+        std::fs::File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(50)
+            .unwrap();
+        assert_eq!(blob(0, 50).unwrap(), Ok(()));
+        let cut = blob(0, 60).unwrap_err();
+        assert_eq!(cut.kind(), io::ErrorKind::UnexpectedEof);
+    }
+}

@@ -584,6 +584,21 @@ mod tests {
     }
 
     #[test]
+    fn names_are_utf8_if_the_section_of_cbfs_says_so() {
+        let now = SystemTime::now();
+        assert!(says_utf8(&description("new", now)));
+        for (ini, is_utf8) in [
+            ("[cbfs]\nNames=UTF-8", true),
+            ("[DescrCBG]\r\nNames=UTF-8\r\n[cbfs]\r\n", false),
+            ("[cbfs]\r\nNames=\r\n", false),
+            ("Names=UTF-8", false),
+            ("", false),
+        ] {
+            assert_eq!(says_utf8(ini.as_bytes()), is_utf8, "{ini:?}");
+        }
+    }
+
+    #[test]
     fn a_base_is_there_when_it_is_finished_and_not_before() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("new.cbh");

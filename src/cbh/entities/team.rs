@@ -63,3 +63,13 @@ impl EntityLayout for Teams {
         Ok(titles.then(key(&mut one)?.cmp(&key(&mut other)?)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_numbers_say_that_a_team_has_no_year() {
+        assert_eq!([0, 9999, 1999].map(year_of), [0, 0, 1999]);
+    }
+}

@@ -436,3 +436,32 @@ impl Saver<'_> {
         Ok(names)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_edited_and_is_not_stored_is_refused() {
+        let details = |rounds: &str, country: &str| -> Vec<Detail> {
+            let details = [("EventRounds", rounds), ("EventCountry", country)];
+            details
+                .map(|(field, value)| (field, value.to_owned()))
+                .to_vec()
+        };
+        let fields = |stored, new, before| {
+            let refused = refused(stored, new, before).into_iter();
+            let told = refused.map(|unfit| (unfit.field, unfit.stored, unfit.whole));
+            told.collect::<Vec<_>>()
+        };
+        let stored = || details("9", "42");
+        let edited = ("EventRounds", "9".to_owned(), "11".to_owned());
+        assert_eq!(fields(stored(), details("11", "42"), stored()), [edited]);
+        // Shown like this before, or stored already.
+        assert_eq!(
+            fields(stored(), details("11", "42"), details("11", "0")),
+            []
+        );
+        assert_eq!(fields(stored(), stored(), details("7", "0")), []);
+    }
+}
