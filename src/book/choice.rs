@@ -228,8 +228,8 @@ mod tests {
         }
         weigh(&mut choices);
         assert_eq!(choices.each_ref().map(|choice| choice.weight), [6, 0, 6]);
-        let shares = choices.each_ref().map(|choice| choice.share.unwrap());
-        assert_eq!(shares, [50.0, 0.0, 50.0]);
+        let shares = choices.each_ref().map(|choice| choice.share);
+        assert_eq!(shares, [Some(50.0), Some(0.0), Some(50.0)]);
         assert_eq!(choices.each_ref().map(Choice::mark), ["", "??", "!?"]);
         assert_eq!(
             choices.map(|choice| choice.is_refused()),

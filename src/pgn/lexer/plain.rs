@@ -105,7 +105,7 @@ mod tests {
             let word = std::str::from_utf8(plain.word).unwrap();
             let number = plain.number.map(|number| (number.number, number.dots));
             let (place, end) = (plain.place, plain.end());
-            assert_eq!(&text[place.offset..end.offset], word);
+            assert_eq!(text.get(place.offset..end.offset), Some(word));
             Some((number, word, place.line, place.offset))
         };
         assert_eq!(read("  7. Nf3 x"), Some((Some((Some(7), 1)), "Nf3", 1, 5)));
