@@ -85,4 +85,21 @@ mod tests {
             assert_eq!(read, file.bytes[from..(from + 10).min(256)]);
         }
     }
+
+    #[test]
+    fn a_page_of_a_file_that_was_cut_is_an_error_and_not_a_short_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.ctg");
+        std::fs::write(&path, [7; 25]).unwrap();
+        let file = crate::storage::DiskFile::open(&path).unwrap();
+        let length = |offset| PageCache::new(3, 10).with(&file, offset, <[u8]>::len);
+        assert_eq!(length(20).unwrap(), 5);
+        let cut = std::fs::File::options().write(true).open(&path).unwrap();
+        cut.set_len(15).unwrap();
+        assert_eq!(length(0).unwrap(), 10);
+        for offset in [10, 20] {
+            let error = length(offset).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{offset}");
+        }
+    }
 }
