@@ -198,5 +198,10 @@ mod tests {
         assert_eq!(board.piece_at(Square::E4), Some(Color::White.queen()));
         board.remove(Color::White.queen(), Square::E4);
         assert_eq!(board, usual);
+        board.remove(Color::White.king(), Square::E1);
+        assert_eq!(board.king_of(Color::White), None);
+        board.put(Color::White.king(), Square::E4);
+        assert_eq!(board.king_of(Color::White), Some(Square::E4));
+        assert_eq!(board.king_of(Color::Black), Some(Square::E8));
     }
 }

@@ -52,7 +52,7 @@ impl Position {
         if reached.contains(king) && (between(to, king) & self.board.occupied()).is_empty() {
             return true;
         }
-        (self.aimed & line(king, from)).any() && self.checkers().any()
+        self.aimed.intersects(line(king, from)) && self.checkers().any()
     }
 
     /// Returns whether a pawn on `from` can capture en passant on `to`.
@@ -138,8 +138,8 @@ impl Position {
         };
         // Most moves uncover nothing: no piece behind the moving one aims at
         // the king.
-        let pinning = self.aimed & line(king, from);
-        let uncovers_nothing = !self.in_check && role != Role::King && pinning.is_empty();
+        let is_unpinned = self.aimed.is_disjoint(line(king, from));
+        let uncovers_nothing = !self.in_check && role != Role::King && is_unpinned;
         uncovers_nothing || self.is_safe_after(role, from, to, to.into())
     }
 
