@@ -77,11 +77,11 @@ mod tests {
 
     #[test]
     fn a_set_up_game_begins_with_its_number() {
-        use Square::{A2, A8, B1, E1, G1};
+        use Square::{A2, A8, B1, C2, E1, G1, H1};
         let fen = "r5k1/8/8/8/8/8/p7/1N2K2R b K - 0 41";
-        let moves = [(A2, B1), (E1, G1), (A8, A2)];
-        let told = " 41...axb1=N 42.O-O Ra2".to_owned();
-        assert_eq!(line(Some(fen), &moves), (3, told));
+        let moves = [(A2, B1), (E1, G1), (A8, A2), (G1, H1), (A2, C2)];
+        let told = " 41...axb1=N 42.O-O Ra2 43.Kh1 Rc2".to_owned();
+        assert_eq!(line(Some(fen), &moves), (5, told));
         assert_eq!(line(Some(fen), &moves[1..]), (0, String::new()));
     }
 }
