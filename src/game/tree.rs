@@ -404,6 +404,8 @@ mod tests {
         let start = line.branch();
         let takes = line.play_piece(Role::Bishop, Square::C1, Square::H6);
         assert_eq!(takes, Ok(Some(Role::Pawn)));
+        let reached = line.position().board().role_at(Square::H6);
+        assert_eq!(reached, Some(Role::Bishop));
         let aside = line.play_piece(Role::Knight, Square::D6, Square::E4);
         assert_eq!(aside, Ok(None));
         line.resume(start.clone());
