@@ -46,7 +46,7 @@ impl Board {
     /// The squares of all pieces.
     #[inline]
     pub fn occupied(&self) -> Bitboard {
-        self.by_color.white.with(self.by_color.black)
+        self.by_color.white | self.by_color.black
     }
 
     /// The squares of the pieces of one side.
@@ -102,9 +102,9 @@ impl Board {
             queen,
             ..
         } = self.by_role;
-        let straight = on_empty_board(Role::Rook, square) & rook.with(queen);
-        let diagonal = on_empty_board(Role::Bishop, square) & bishop.with(queen);
-        self.by_color(attacker) & straight.with(diagonal)
+        let straight = on_empty_board(Role::Rook, square) & (rook | queen);
+        let diagonal = on_empty_board(Role::Bishop, square) & (bishop | queen);
+        self.by_color(attacker) & (straight | diagonal)
     }
 
     /// The pieces of `attacker` that attack `square` if exactly the `occupied`
@@ -119,10 +119,10 @@ impl Board {
             pawn, knight, king, ..
         } = self.by_role;
         let steps = (knight_attacks(square) & knight)
-            .with(king_attacks(square) & king)
-            .with(pawn_attacks(!attacker, square) & pawn);
+            | (king_attacks(square) & king)
+            | (pawn_attacks(!attacker, square) & pawn);
         let aimed = self.aimed_at(square, attacker);
-        (steps & self.by_color(attacker)).with(with_free_path(aimed, square, occupied))
+        (steps & self.by_color(attacker)) | with_free_path(aimed, square, occupied)
     }
 
     /// Adds a piece on an empty square.

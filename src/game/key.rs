@@ -48,7 +48,7 @@ impl Position {
             role(Role::King),
             board.by_color(Color::White).into(),
             self.castling_rights().into(),
-            (turn << 8) + square.map_or(0xff, u64::from),
+            turn << 8 | square.map_or(0xff, u64::from),
         ])
     }
 }

@@ -110,7 +110,7 @@ impl Position {
     #[inline]
     fn may_leave(&self, role: Role, from: Square, to: Square) -> bool {
         let ours = self.board.by_color(self.turn);
-        let closed = ours.with(self.board.by_role(Role::King));
+        let closed = ours | self.board.by_role(Role::King);
         (self.board.role_at(from) == Some(role)) & ours.contains(from) & !closed.contains(to)
     }
 
@@ -122,7 +122,7 @@ impl Position {
         let one = ahead(from.into());
         let passed = Bitboard::from_rank(self.turn.fold_wb(Rank::Third, Rank::Sixth));
         let takes = pawn_attacks(self.turn, from) & self.board.by_color(!self.turn);
-        takes.with(one).with(ahead(one & passed))
+        takes | one | ahead(one & passed)
     }
 
     /// Returns whether our king is safe after a piece of ours has moved from
@@ -214,7 +214,7 @@ impl Position {
         let others = board.occupied().without(king).without(rook);
         let king_way = between(king, king_to).with(king_to);
         let rook_way = between(rook, rook_to).with(rook_to);
-        if self.in_check || (king_way.with(rook_way) & others).any() {
+        if self.in_check || ((king_way | rook_way) & others).any() {
             return false;
         }
         let safe = |square, occupied| board.attacks_to(square, !turn, occupied).is_empty();

@@ -35,7 +35,7 @@ impl Placement {
     /// The squares of all pieces.
     pub fn occupied(&self) -> Bitboard {
         let [white, black] = self.sides;
-        white.with(black)
+        white | black
     }
 
     /// The squares of one side.
@@ -136,7 +136,7 @@ impl Moments {
     pub fn or(self, other: Moments) -> Moments {
         Moments {
             least: self.least.into_iter().chain(other.least).min(),
-            squares: self.squares.with(other.squares),
+            squares: self.squares | other.squares,
             most_pieces: self.most_pieces.max(other.most_pieces),
         }
     }

@@ -27,7 +27,7 @@ impl San {
     #[inline]
     pub(super) fn push(&mut self, byte: u8) {
         debug_assert!(self.len() < San::MAX);
-        self.0 += u64::from(byte) << (8 * (self.len() & San::MAX));
+        self.0 |= u64::from(byte) << (8 * (self.len() & San::MAX));
         self.0 += 1 << 56;
     }
 
@@ -63,7 +63,7 @@ impl San {
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "roles are numbered below 8")]
     pub(super) fn of_piece(role: Role, takes: bool, to: Square) -> San {
-        San(TARGETS.get(takes, to) + u64::from(LETTERS[role as usize & 7]))
+        San(TARGETS.get(takes, to) | u64::from(LETTERS[role as usize & 7]))
     }
 
     /// The move of a pawn that does not promote, without a mark.
@@ -71,9 +71,9 @@ impl San {
     pub(super) fn of_pawn(from: File, takes: bool, to: Square) -> San {
         let target = TARGETS.get(takes, to);
         if takes {
-            return San(target + u64::from(b'a' + from as u8));
+            return San(target | u64::from(b'a' + from as u8));
         }
-        San(((target & 0xff_ffff) >> 8) + (2 << 56))
+        San((target & 0xff_ffff) >> 8 | 2 << 56)
     }
 
     /// Appends `=` and the letter of the piece that a pawn promotes to.
@@ -107,7 +107,7 @@ impl San {
     /// bytes. Copying a whole word is faster than copying a few bytes.
     #[inline]
     pub fn after_blank(&self) -> [u8; 8] {
-        ((self.0 << 8) + u64::from(b' ')).to_le_bytes()
+        (self.0 << 8 | u64::from(b' ')).to_le_bytes()
     }
 }
 

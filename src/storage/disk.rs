@@ -166,7 +166,7 @@ impl DiskDirectory {
     ///
     /// Errors of the system.
     pub fn open(path: &Path, model: impl Into<OsString>) -> io::Result<DiskDirectory> {
-        let flags = OFlag::from_iter([OFlag::O_PATH, OFlag::O_DIRECTORY, OFlag::O_CLOEXEC]);
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         Ok(DiskDirectory {
             folder: Arc::new(fcntl::open(path, flags, Mode::empty())?),
             model: model.into(),
@@ -242,12 +242,7 @@ impl DiskDirectory {
     /// `AlreadyExists` if the name is taken, `InvalidInput` if it is no plain
     /// name; errors of the system.
     pub fn create_file(&self, name: &OsStr) -> io::Result<File> {
-        let flags = OFlag::from_iter([
-            OFlag::O_WRONLY,
-            OFlag::O_CREAT,
-            OFlag::O_EXCL,
-            OFlag::O_CLOEXEC,
-        ]);
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
         let mode = Mode::from_bits_truncate(0o666);
         let opened = fcntl::openat(&self.folder, plain(name)?, flags, mode)?;
         Ok(File::from(opened))
@@ -286,12 +281,7 @@ impl DiskDirectory {
 
     fn open_as(&self, name: &OsStr, access: OFlag) -> io::Result<DiskFile> {
         // The open must not block on a pipe.
-        let flags = OFlag::from_iter([
-            access,
-            OFlag::O_NOFOLLOW,
-            OFlag::O_NONBLOCK,
-            OFlag::O_CLOEXEC,
-        ]);
+        let flags = access | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let opened = fcntl::openat(&self.folder, plain(name)?, flags, Mode::empty());
         let file = File::from(opened.map_err(|error| match error {
             Errno::ELOOP => not_regular(SFlag::S_IFLNK),
@@ -396,14 +386,9 @@ impl Directory for DiskDirectory {
     }
 
     fn create(&self, name: &OsStr) -> io::Result<Box<dyn WritableFile>> {
-        let flags = OFlag::from_iter([
-            OFlag::O_RDWR,
-            OFlag::O_CREAT,
-            OFlag::O_EXCL,
-            OFlag::O_CLOEXEC,
-        ]);
+        let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
         // No other user may open it before the rights are applied.
-        let mode = Mode::from_bits_truncate(0o600);
+        let mode = Mode::S_IRUSR | Mode::S_IWUSR;
         let file = File::from(fcntl::openat(&self.folder, plain(name)?, flags, mode)?);
         if let Err(error) = self.make_like_model(&file) {
             self.remove(name)?;
@@ -436,7 +421,7 @@ impl Directory for DiskDirectory {
     }
 
     fn sync(&self) -> io::Result<()> {
-        let flags = OFlag::from_iter([OFlag::O_RDONLY, OFlag::O_DIRECTORY, OFlag::O_CLOEXEC]);
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let opened = fcntl::openat(&self.folder, ".", flags, Mode::empty())?;
         File::from(opened).sync_all()
     }

@@ -32,12 +32,7 @@ impl PlainFiles {
     ///
     /// Errors of the system; `NotADirectory` if it is a link.
     pub fn open(path: &Path) -> io::Result<(PlainFiles, Vec<OsString>)> {
-        let flags = OFlag::from_iter([
-            OFlag::O_RDONLY,
-            OFlag::O_DIRECTORY,
-            OFlag::O_NOFOLLOW,
-            OFlag::O_CLOEXEC,
-        ]);
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let mut listing = Dir::open(path, flags, Mode::empty())?;
         let folder = DiskDirectory::from_listing(&listing)?;
         let mut names = Vec::new();
