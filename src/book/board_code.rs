@@ -37,6 +37,9 @@ impl Bits {
         if count == 0 {
             return Some(());
         }
+        if self.len() + count as usize > WORDS * 64 {
+            return None;
+        }
         let free = 64 - self.used;
         let value = u64::from(value);
         if count < free {
@@ -214,8 +217,12 @@ mod tests {
             assert_eq!(reader.bits(count), Some(value), "{} left", reader.left());
         }
         assert_eq!((reader.left(), reader.bit()), (0, None));
-        let mut more = std::iter::repeat_with(|| bits.push(0xff, 8)).take(20);
-        assert!(more.any(|pushed| pushed.is_none()));
+        while bits.len() < 250 {
+            bits.push(1, 1).unwrap();
+        }
+        assert_eq!((bits.push(0xff, 8), bits.push(0x3f, 6)), (None, Some(())));
+        assert_eq!((bits.push(1, 1), bits.len()), (None, 256));
+        assert_eq!(bits.to_bytes()[31], 0xff);
         let mut reader = BitReader::new(&[0b0100_0001], 99);
         reader.skip(6);
         assert_eq!((reader.left(), reader.bits(3)), (2, None));
