@@ -143,6 +143,12 @@ mod tests {
     }
 
     #[test]
+    fn a_text_in_quotes_shows_no_brackets_quotes_or_control_characters() {
+        let shown: String = "a\"[{]}\t\u{7f}é".chars().map(shown_in_quotes).collect();
+        assert_eq!(shown, "a'(())  é");
+    }
+
+    #[test]
     fn a_word_knows_its_place() {
         let text = "  {a}\u{2}[ %b] ёж";
         let ranges = shown_words(text).map(|word| text.get(word.range).unwrap());

@@ -482,6 +482,16 @@ mod tests {
     }
 
     #[test]
+    fn medals_of_all_remarks_count_together() {
+        let mut annotations = Annotations::default();
+        assert_eq!(medals_of(&annotations), 0);
+        for medals in [0b101, 0x1_0010] {
+            annotations.add(PlyId::START, Annotation::Medals(medals));
+        }
+        assert_eq!(medals_of(&annotations), 0b1_0101);
+    }
+
+    #[test]
     fn a_game_of_which_nothing_is_known_has_the_roster() {
         let expected = [
             "[Event \"?\"]",

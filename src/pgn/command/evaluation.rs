@@ -165,3 +165,30 @@ pub(super) fn parse_exact_profile(list: &str) -> Option<Vec<ProfilePoint>> {
     };
     list.split(',').map(point).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_evaluation_has_the_command_that_others_know_and_ours_for_the_rest() {
+        for ((value, kind, depth), expected) in [
+            ((25, 0, 18), &["[%eval 0.25,18]"][..]),
+            ((-105, 0, 0), &["[%eval -1.05]"]),
+            ((3, 1, 20), &["[%eval #3,20]"]),
+            ((7, 2, 5), &["[%cbeval 7,2,5]"]),
+            ((0, 0, -1), &["[%eval 0.00]", "[%cbeval 0,0,-1]"]),
+        ] {
+            let evaluation = Evaluation { value, kind, depth };
+            let mut commands = Vec::new();
+            encode_evaluation(evaluation, &mut commands);
+            assert_eq!(commands, expected);
+            if let [only] = expected
+                && let Some(text) = only.strip_prefix("[%eval ")
+            {
+                let read = text.strip_suffix(']').and_then(parse_evaluation);
+                assert_eq!(read, Some(evaluation));
+            }
+        }
+    }
+}
