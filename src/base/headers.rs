@@ -19,7 +19,7 @@ use crate::pgn;
 /// What the names of attributes begin with.
 const PREFIX: &str = "user.cbh.";
 
-/// What values are appended to: the bytes, or only their number.
+/// The output of a line: its bytes, or only their number.
 trait Output {
     /// Appends the text of a name.
     fn text(&mut self, text: &str);

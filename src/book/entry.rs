@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn ratings_are_averages_of_those_who_have_one() {
+    fn the_average_rating_counts_rated_players_alone() {
         let sum = |players, sum| RatingSum { players, sum };
         let rated = BookStatistics {
             ratings: Some(ByColor {

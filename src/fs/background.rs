@@ -186,14 +186,14 @@ impl Background {
         drop(self.wait(longest, |ahead| ahead.has_first_lengths));
     }
 
-    /// Waits until nobody is served any more in the way that was noted.
+    /// Pauses until a whole pause has passed without this flag being set.
     pub(crate) fn rest_while(&self, is_noted: &AtomicBool) {
         while is_noted.load(Relaxed) && is_noted.swap(false, Relaxed) {
             self.pass(REST);
         }
     }
 
-    /// Notes that somebody waits for `ino` to be rendered.
+    /// Notes that a request waits for `ino` to be rendered.
     pub(crate) fn note_render(&self, ino: Ino) {
         self.awaited.store(ino.0, Relaxed);
     }
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_filling_rests_while_somebody_lists_or_reads_and_not_when_stopped() {
+    fn the_filling_pauses_for_listings_and_readers_until_it_is_stopped() {
         let background = Background::default();
         for is_noted in [&background.is_listed, &background.is_read] {
             let before = Instant::now();

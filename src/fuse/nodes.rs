@@ -7,9 +7,9 @@
 //! then looks up the name again, and finds the node of the current text.
 //!
 //! A writer of a game has a node of its own, so that others read the stored
-//! text until it is saved; writers of the same draft share a node. If nobody
-//! has the node of the text open, the writer gets that one, and the text
-//! another one at its next lookup. Otherwise the reply is `ESTALE` too, and the
+//! text until it is saved; writers of the same draft share a node. The writer
+//! gets the node of the text if that is not open; the next lookup of the text
+//! then returns another one. If it is open, the reply is `ESTALE` too, and the
 //! lookup that follows, by the same thread, returns a node for the writer.
 //!
 //! ```text
@@ -209,12 +209,16 @@ impl KernelInodes {
         let mut state = self.lock();
         let sent = state.sent.pop(&thread);
         let was_sent = matches!(sent, Some(Sent::Writer(to)) if to.ino() == node.ino());
-        let is_written = state.open.get(&node).is_some_and(|users| users.is_written);
-        let is_open = state.open.contains_key(&node);
-        let shared = state.draft_of(node.ino(), is_present);
+        let users = state.open.get(&node);
+        let (is_open, is_written) = (users.is_some(), users.is_some_and(|users| users.is_written));
         // Some processes open by the node alone, without a lookup.
-        let is_free = !is_open && (thread == UNKNOWN || state.is_takeable(node, shared));
-        if is_written || was_sent || is_free {
+        let is_expected = is_written || was_sent || (thread == UNKNOWN && !is_open);
+        let shared = if is_expected {
+            None
+        } else {
+            state.draft_of(node.ino(), is_present)
+        };
+        if is_expected || (!is_open && state.is_takeable(node, shared)) {
             let users = state.open.entry(node).or_default();
             users.is_of_draft |= !is_open;
             users.is_written = true;
@@ -415,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_takes_the_node_of_a_text_that_nobody_reads() {
+    fn a_writer_takes_the_node_of_an_unread_text() {
         let nodes = KernelInodes::new();
         let write = |thread, version| nodes.write(thread, node(version), |_| true, || ());
         assert_eq!(write(THREAD, 0), WriteOpen::Begins);
