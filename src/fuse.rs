@@ -47,7 +47,7 @@ use std::time::{Duration, Instant, SystemTime};
 use fuser::{Errno, FileAttr, FileHandle, FileType, FopenFlags, Generation, INodeNo};
 use parking_lot::Mutex;
 
-use crate::vfs::{Access, Attr, Drafts, Error, Handle, Ino, NodeKind, Vfs};
+use crate::vfs::{Access, Attr, Drafts, Error, Handle, Ino, NodeKind, Size, Vfs};
 use kernel::Kernel;
 use locks::Locks;
 use nodes::{KernelInode, KernelInodes, Redirected, WriteOpen};
@@ -55,6 +55,9 @@ use profile::Profile;
 use refused::RefusedSaves;
 use slow::SlowRequests;
 use throttle::Throttle;
+
+/// Number of bytes of the longest text that the kernel is given before it asks.
+const MOST_GIVEN: u64 = 1 << 16;
 
 /// Whether directory listings include attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -264,7 +267,7 @@ impl Adapter {
         if let Ok(attr) = &attr
             && KernelInode::of(attr) == Some(node)
         {
-            return self.begin_to_read(node, handle, attr.version);
+            return self.begin_to_read(node, handle, Some(attr));
         }
         self.vfs.drafts().release(handle);
         attr?;
@@ -276,17 +279,28 @@ impl Adapter {
         self.begin_to_read(node, handle, None)
     }
 
-    /// Opens a node with a handle to its text. An earlier text has no version.
+    /// Opens a node with a handle to its text; an earlier text has no attributes.
     /// Returns the flags for the pages that the kernel has cached.
     fn begin_to_read(
         &self,
         node: KernelInode,
         handle: Handle,
-        version: Option<u32>,
+        attr: Option<&Attr>,
     ) -> Result<(Handle, FopenFlags), Error> {
         let content = self.vfs.drafts().content_of(handle);
         let is_same = |other| self.vfs.drafts().content_of(other) == content;
-        match self.nodes.read(node, handle, version, is_same) {
+        let give = || {
+            let is_text = |attr: &&Attr| attr.kind == NodeKind::File(Size::Rendered);
+            let is_short = |attr: &&Attr| attr.size <= MOST_GIVEN;
+            let text = content.and(attr).filter(is_text).filter(is_short);
+            if let (Some(_), Some(kernel)) = (text, self.kernel.get())
+                && let Ok(text) = self.vfs.drafts().read_open(handle, 0, u32::MAX)
+            {
+                kernel.give(node, &text);
+            }
+        };
+        let version = attr.and_then(|attr| attr.version);
+        match self.nodes.read(node, handle, version, is_same, give) {
             Ok(is_kept) if is_kept && content.is_some() => Ok((
                 handle,
                 FopenFlags::FOPEN_NOFLUSH | FopenFlags::FOPEN_KEEP_CACHE,

@@ -76,6 +76,14 @@ impl Kernel {
         }
     }
 
+    /// Gives the kernel the text of a node that it has, so that it need not ask
+    /// for it. The kernel waits for pages of the node that it is asking for.
+    pub(super) fn give(&self, node: KernelInode, text: &[u8]) {
+        if let Err(error) = self.notifier.store(INodeNo(node.0), 0, text) {
+            log::debug!("giving the text of {node:?}: {error}");
+        }
+    }
+
     /// Sends the reply to a request.
     ///
     /// # Errors

@@ -37,6 +37,7 @@
 //!   succeeds.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 
 use lru::LruCache;
 use parking_lot::{Mutex, MutexGuard};
@@ -58,6 +59,9 @@ const UNKNOWN: u32 = 0;
 /// Maximum number of threads that are remembered until they look up a name
 /// again.
 const MAX_REDIRECTED: usize = 1024;
+
+/// Number of nodes whose text the kernel was given that are remembered.
+const MAX_GIVEN: NonZeroUsize = NonZeroUsize::new(1 << 13).unwrap();
 
 /// An inode of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,6 +125,8 @@ struct NodeTable {
     open: HashMap<KernelInode, OpenHandles>,
     /// Threads that are to look up a name again.
     sent: LruCache<u32, Sent>,
+    /// Nodes whose text the kernel was given when they were opened.
+    given: LruCache<KernelInode, ()>,
     drafts: u32,
 }
 
@@ -150,6 +156,7 @@ impl KernelInodes {
         KernelInodes(Mutex::new(NodeTable {
             open: HashMap::new(),
             sent: LruCache::unbounded(),
+            given: LruCache::new(MAX_GIVEN),
             drafts: 0,
         }))
     }
@@ -269,7 +276,9 @@ impl KernelInodes {
     /// Records that `handle` reads a node, whose text is this `version` of the
     /// file. Returns whether all pages that the kernel has cached of it are
     /// known to be of that text. `is_same` tells whether another handle reads
-    /// the same text.
+    /// the same text. `give` gives the kernel the text of a node that it has
+    /// probably read nothing of; nobody else opens a node meanwhile, so no
+    /// request to read it, which the kernel would wait for, is on its way.
     ///
     /// # Errors
     ///
@@ -280,6 +289,7 @@ impl KernelInodes {
         handle: Handle,
         version: Option<u32>,
         is_same: impl Fn(Handle) -> bool,
+        give: impl FnOnce(),
     ) -> Result<bool, Error> {
         let mut state = self.lock();
         let users = state.open.entry(node).or_default();
@@ -290,6 +300,9 @@ impl KernelInodes {
             return Err(Error::Stale);
         }
         users.handles.push(handle);
+        if is_first && other.is_none() && state.given.put(node, ()).is_none() {
+            give();
+        }
         Ok(is_first || other.is_some())
     }
 
@@ -425,8 +438,7 @@ mod tests {
         assert_eq!(write(THREAD, 0), WriteOpen::Begins);
         nodes.open(node(0), Handle(1));
         assert_eq!(nodes.writer(node(0)), Some(Handle(1)));
-        let read = |version| nodes.read(node(version), Handle(2), Some(version), |_| true);
-        assert!(matches!(read(0), Err(Error::Stale)));
+        assert!(matches!(read(&nodes, 0, 2), Err(Error::Stale)));
         // The text has another node now, and the draft keeps its own.
         assert_eq!(write(THREAD + 1, 1), WriteOpen::IsElsewhere);
         assert_eq!(nodes.found(THREAD + 1, &attr(1, 5)), Some(node(0)));
@@ -445,11 +457,38 @@ mod tests {
         assert_eq!(write(THREAD + 5, 1), WriteOpen::Begins);
     }
 
+    /// A handle to the text of this version is opened.
+    fn read(nodes: &KernelInodes, version: u32, handle: u64) -> Result<bool, Error> {
+        let (node, handle) = (node(version), Handle(handle));
+        nodes.read(node, handle, Some(version), |_| true, || ())
+    }
+
     /// Nodes of which a reader has that of the text open.
     fn being_read() -> KernelInodes {
         let nodes = KernelInodes::new();
-        assert!(nodes.read(node(0), Handle(9), Some(0), |_| true).is_ok());
+        assert!(read(&nodes, 0, 9).is_ok());
         nodes
+    }
+
+    #[test]
+    fn the_kernel_is_given_a_text_when_it_is_opened_for_the_first_time() {
+        let nodes = KernelInodes::new();
+        let is_given = |version, handle| {
+            let mut is_given = false;
+            let (node, handle) = (node(version), Handle(handle));
+            let give = || is_given = true;
+            let read = nodes.read(node, handle, Some(version), |_| true, give);
+            assert!(read.is_ok());
+            is_given
+        };
+        assert!(is_given(0, 1));
+        assert!(!is_given(0, 2), "another has it open");
+        nodes.close(node(0), Handle(1));
+        nodes.close(node(0), Handle(2));
+        assert!(!is_given(0, 3), "the kernel has it");
+        assert!(is_given(1, 4), "it is another text");
+        // The kernel may have pages of an earlier text with this number.
+        assert!(!is_given(CONTENTS + 2, 5));
     }
 
     #[test]
@@ -475,8 +514,7 @@ mod tests {
         nodes.open(draft, Handle(1));
         assert_eq!(nodes.found(THREAD, &attr(0, 5)), None);
         assert_eq!(nodes.user(draft), Some(Handle(1)));
-        let read = |version| nodes.read(node(version), Handle(2), Some(version), |_| true);
-        assert!(read(0).is_ok());
+        assert!(read(&nodes, 0, 2).is_ok());
         // Without a lookup, as through /dev/stdout.
         assert_eq!(
             nodes.write(THREAD, draft, |_| false, || ()),
@@ -508,8 +546,7 @@ mod tests {
     #[test]
     fn a_thread_of_another_namespace_writes_to_an_unused_node() {
         let nodes = KernelInodes::new();
-        let read = |version, handle| nodes.read(node(version), handle, Some(version), |_| true);
-        assert!(read(0, Handle(1)).is_ok());
+        assert!(read(&nodes, 0, 1).is_ok());
         assert_eq!(
             nodes.write(UNKNOWN, node(0), |_| false, || ()),
             WriteOpen::IsElsewhere
@@ -523,8 +560,8 @@ mod tests {
         // Another thread, which cannot be distinguished, reads or writes
         // elsewhere.
         assert_eq!(nodes.found(UNKNOWN, &attr(2, 5)), None);
-        assert!(read(1, Handle(3)).is_err());
-        assert!(read(2, Handle(3)).is_ok());
+        assert!(read(&nodes, 1, 3).is_err());
+        assert!(read(&nodes, 2, 3).is_ok());
         nodes.send(UNKNOWN, GAME);
         assert_eq!(nodes.redirected(UNKNOWN, node(2)), Redirected::Unchanged);
     }
@@ -540,12 +577,11 @@ mod tests {
             nodes.write(THREAD, node(0), |_| false, || ()),
             WriteOpen::Begins
         );
-        let read = nodes.read(node(0), Handle(2), Some(0), |_| true);
-        assert!(matches!(read, Err(Error::Stale)));
+        assert!(matches!(read(&nodes, 0, 2), Err(Error::Stale)));
         assert_eq!(nodes.writer(node(0)), None, "a reader has it open, too");
         nodes.cancel(node(0));
         nodes.close(node(0), Handle(9));
-        assert!(nodes.read(node(0), Handle(2), Some(0), |_| true).is_ok());
+        assert!(read(&nodes, 0, 2).is_ok());
     }
 
     #[test]
@@ -570,7 +606,13 @@ mod tests {
     fn a_repeated_node_number_keeps_pages_while_it_is_open() {
         let nodes = KernelInodes::new();
         let read = |handle, version, is_same: bool| {
-            nodes.read(node(version), Handle(handle), Some(version), |_| is_same)
+            nodes.read(
+                node(version),
+                Handle(handle),
+                Some(version),
+                |_| is_same,
+                || (),
+            )
         };
         assert!(matches!(read(1, 0, false), Ok(true)));
         assert!(matches!(read(2, 1024, false), Err(Error::Stale)));

@@ -31,6 +31,7 @@ mod pages;
 mod pieces;
 mod plain_files;
 mod private;
+mod recent_reads;
 mod record;
 pub(crate) mod rejected;
 mod scratch;

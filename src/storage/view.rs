@@ -8,6 +8,7 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::buffer::next_file_number;
 use super::pieces::Pieces;
+use super::recent_reads::RecentReads;
 use super::record::{Action, JournalRecord};
 use super::{Directory, OpenFile, ReadBuffer, Stamp, Storage};
 
@@ -21,6 +22,7 @@ pub(super) struct FileView {
     /// Number of this open file, unique in the process.
     number: u64,
     state: RwLock<FileState>,
+    recent: RecentReads,
 }
 
 /// The state of a file as programs see it.
@@ -79,6 +81,7 @@ impl FileView {
                 seen: Seen::Never,
                 pending: None,
             }),
+            recent: RecentReads::default(),
         }
     }
 
@@ -126,14 +129,12 @@ impl FileView {
         Ok(())
     }
 
-    /// Length in bytes; `None` if the file does not exist.
+    /// Length in bytes when last checked, with the changes since; `None` if the
+    /// file does not exist.
     pub(super) fn len_if_there(&self, directory: &dyn Directory) -> io::Result<Option<u64>> {
-        let state = self.state();
-        match (&state.pending, state.seen, &state.base) {
-            (Some(pending), _, _) => Ok(pending.len),
-            (None, Seen::Never, _) => Ok(directory.stamp(&self.name)?.map(|stamp| stamp.len)),
-            (None, _, Some(base)) => base.len().map(Some),
-            (None, _, None) => Ok(None),
+        match self.state().len_if_known() {
+            Some(len) => len,
+            None => Ok(directory.stamp(&self.name)?.map(|stamp| stamp.len)),
         }
     }
 }
@@ -158,6 +159,21 @@ impl ReadPlan {
 }
 
 impl FileState {
+    /// Length in bytes, `None` if the file does not exist; `None` at all if it was
+    /// never checked.
+    fn len_if_known(&self) -> Option<io::Result<Option<u64>>> {
+        match (&self.pending, self.seen) {
+            (Some(pending), _) => Some(Ok(pending.len)),
+            (None, Seen::Never) => None,
+            // If another program changes it, nothing is saved until it is checked.
+            (None, Seen::As(stamp)) => Some(Ok(stamp.map(|stamp| stamp.len))),
+            (None, Seen::InWork) => {
+                let base = self.base.as_ref();
+                Some(base.map(Storage::len).transpose())
+            }
+        }
+    }
+
     /// Adds the changes of a committed transaction to the file.
     pub(super) fn lay(&mut self, record: &JournalRecord, file: usize) {
         let Some(before) = record.files.get(file) else {
@@ -238,12 +254,7 @@ impl Pending {
 
 impl Storage for FileView {
     fn len(&self) -> io::Result<u64> {
-        let state = self.state();
-        let len = match (&state.pending, &state.base) {
-            (Some(pending), _) => pending.len,
-            (None, Some(base)) => return base.len(),
-            (None, None) => None,
-        };
+        let len = self.state().len_if_known().transpose()?.flatten();
         len.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
@@ -268,10 +279,14 @@ impl Storage for FileView {
     fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         for _ in 0..UNLOCKED_READS {
             let plan = self.state().plan(offset, len)?;
+            if self.recent.recall(plan.version, offset, len, bytes) {
+                return Ok(());
+            }
             plan.read_base(offset, bytes)?;
             let state = self.state();
             if state.version == plan.version {
                 state.patch(offset, bytes);
+                self.recent.remember(plan.version, offset, len, bytes);
                 return Ok(());
             }
         }
