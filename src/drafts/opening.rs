@@ -216,21 +216,18 @@ impl Drafts {
     /// Opens a file that the volume shows.
     fn open_shown(&self, live: &LiveBase, ino: Ino, access: Access) -> Result<Handle, Error> {
         let inner = ino.within_base();
-        let kind = live.ask(|snapshot| snapshot.volume.node(inner))?.kind;
-        match kind {
+        // Records this content as reported, so that `getattr` returns its length.
+        let present = live.present(inner)?;
+        match present.kind {
             NodeKind::Directory => return Err(Error::IsADirectory),
             NodeKind::Symlink => return Err(Error::Invalid),
-            NodeKind::File(_) => {}
-        }
-        if kind != NodeKind::File(Size::Rendered) {
-            if access.write {
-                return Err(Error::NotWritable);
+            NodeKind::File(Size::Rendered) => {}
+            NodeKind::File(_) if access.write => return Err(Error::NotWritable),
+            NodeKind::File(_) => {
+                let open = Open::new(ino, access, None, Pin::Mark(present.generation));
+                return Ok(self.state.lock().open(open));
             }
-            let pin = Pin::Mark(live.present(inner)?.generation);
-            return Ok(self.state.lock().open(Open::new(ino, access, None, pin)));
         }
-        // Records this content as reported, so that `getattr` returns its length.
-        live.present(inner)?;
         let text = live.present_text(inner)?;
         if !access.write {
             // The draft is for those who write it: others read what is stored.
