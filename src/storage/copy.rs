@@ -65,3 +65,42 @@ fn is_empty(bytes: &[u8]) -> bool {
     let mut parts = bytes.chunks(zeros.len());
     parts.all(|part| zeros.starts_with(part))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::storage::{FileFilter, MemoryDirectory, StoreAccess, StoreOptions, Transaction};
+
+    #[test]
+    fn a_copy_under_the_first_free_name_has_saves_and_holes() {
+        let directory = MemoryDirectory::new();
+        let mut bytes = vec![0; 3 * AT_ONCE];
+        bytes[7] = 7;
+        directory.put("a", bytes.clone());
+        directory.put("a.1", "taken");
+        let opening = StoreOptions {
+            journal: OsStr::new(".x.journal"),
+            label: "",
+            access: StoreAccess::ReadWrite,
+            file_filter: FileFilter::new(|_| true),
+        };
+        let store = Store::open(Arc::new(directory.clone()), &opening).unwrap();
+        let mut change = Transaction::new();
+        change.write("a", 5, *b"saved");
+        store.commit(&change).unwrap();
+        bytes[5..10].copy_from_slice(b"saved");
+        let copy = |name: &str, names: &[&str]| {
+            let copied = store.copy(OsStr::new(name), names.iter().map(OsString::from));
+            copied.map_err(|error| error.to_string())
+        };
+        copy("a", &["a.1", "a.2", "a.3"]).unwrap();
+        let files = directory.files();
+        assert!(files[OsStr::new("a.2")] == bytes);
+        assert!(!files.contains_key(OsStr::new("a.3")));
+        assert_eq!(files[OsStr::new("a.1")], b"taken");
+        assert!(copy("a", &["a.1", "a.2"]).is_err());
+        assert!(copy("missing", &["a.4"]).is_err());
+    }
+}

@@ -597,4 +597,41 @@ mod tests {
         }
         DiskFile::open(&path).unwrap().ensure_kept(100).unwrap();
     }
+
+    #[test]
+    fn a_journal_of_a_stranger_is_not_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DiskDirectory::open(folder.path(), "x").unwrap();
+        let own = directory.create(OsStr::new("x")).unwrap().stamp().unwrap();
+        let of = |owner| Stamp { owner, ..own };
+        assert!(directory.ensure_trusted(&own).is_ok());
+        assert!(directory.ensure_trusted(&of(0)).is_ok());
+        let error = directory.ensure_trusted(&of(own.owner + 1)).unwrap_err();
+        assert_eq!(error.to_string(), stranger(own.owner + 1).to_string());
+    }
+
+    #[test]
+    fn a_file_is_given_owner_and_group_or_no_rights_of_its_group() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = |name: &str, rights: Rights| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            rights.give(&file).unwrap();
+            let stat = file.metadata().unwrap();
+            (stat.uid(), stat.gid(), stat.mode() & 0o777)
+        };
+        let own = File::open(folder.path()).unwrap().metadata().unwrap();
+        let rights = |owner, group| Rights {
+            mode: 0o100_775,
+            owner,
+            group,
+        };
+        let (uid, gid) = (own.uid(), own.gid());
+        assert_eq!(made("own", rights(uid, gid)), (uid, gid, 0o664));
+        let of_others = made("others", rights(54_321, 54_322));
+        if geteuid().is_root() {
+            assert_eq!(of_others, (54_321, 54_322, 0o664));
+        } else {
+            assert_eq!(of_others, (uid, gid, 0o604));
+        }
+    }
 }

@@ -137,3 +137,19 @@ impl std::error::Error for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_system_is_the_cause_of_ours() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let error = Error::io(OsStr::new("x.cbh"))(full);
+        let cause = error.source().map(ToString::to_string);
+        assert!(cause.is_some_and(|cause| error.to_string().contains(&cause)));
+        assert!(Error::ReadOnly.source().is_none());
+    }
+}

@@ -182,4 +182,15 @@ mod tests {
         assert_eq!((stem.as_bytes(), &*extension), (&b"a.\xff"[..], "cbh"));
         assert_eq!(join_name(&stem, "cbg").as_bytes(), b"a.\xff.cbg");
     }
+
+    #[test]
+    fn all_that_lies_in_a_folder_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("inner")).unwrap();
+        fs::write(folder.path().join(".a"), "").unwrap();
+        let mut names = names_in(folder.path()).unwrap();
+        names.sort();
+        assert_eq!(names, [".a", "inner"]);
+        assert!(names_in(&folder.path().join("missing")).is_err());
+    }
 }

@@ -257,3 +257,69 @@ fn lock(directory: &dyn Directory, name: &OsStr) -> Result<(Box<dyn WritableFile
         label: String::new(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::record::PresentFiles;
+    use crate::storage::{
+        FileFilter, MemoryDirectory, SimulatedFailure, Store, StoreAccess, StoreOptions,
+        Transaction,
+    };
+
+    const NAME: &str = ".x.cbfs-journal";
+
+    /// A folder without files.
+    struct Empty;
+
+    impl PresentFiles for Empty {
+        fn len(&self, _: &OsStr) -> Result<Option<u64>, Error> {
+            Ok(None)
+        }
+
+        fn read(&self, _: &OsStr, _: u64, _: usize) -> Result<Vec<u8>, Error> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn a_journal_that_is_opened_again_goes_on_after_its_records() {
+        let directory = MemoryDirectory::new();
+        for (former, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+            let mut writer = JournalWriter::open(&directory, OsStr::new(NAME)).unwrap();
+            assert_eq!(writer.records.len(), former);
+            writer.take_over("").unwrap();
+            let mut change = Transaction::new();
+            change.create(name);
+            let record =
+                JournalRecord::encode(&change, former as u64 + 1, writer.salt, &Empty).unwrap();
+            writer.append(Arc::new(record.unwrap())).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_base_that_could_not_be_opened_is_left_without_a_journal() {
+        let opening = StoreOptions {
+            journal: OsStr::new(NAME),
+            label: "",
+            access: StoreAccess::ReadWrite,
+            file_filter: FileFilter::new(|_| true),
+        };
+        let full = SimulatedFailure {
+            errno: libc::ENOSPC,
+            writes_half: true,
+            lasts: false,
+        };
+        let mut failures = 0;
+        loop {
+            let directory = MemoryDirectory::new();
+            directory.fail_at(failures, full);
+            if Store::open(Arc::new(directory.clone()), &opening).is_ok() {
+                break;
+            }
+            assert!(directory.files().is_empty(), "{failures}");
+            failures += 1;
+        }
+        assert!(failures > 1);
+    }
+}

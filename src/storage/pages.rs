@@ -376,6 +376,7 @@ mod tests {
                 let mut bytes = vec![0; (length - start).min(5000)];
                 cursor.read(&mut bytes).unwrap();
                 assert_eq!(bytes, content[start..start + bytes.len()]);
+                assert_eq!(cursor.position(), (start + bytes.len()) as u64);
             }
             cursor.seek(length.next_multiple_of(CONTENT) as u64);
             assert!(cursor.read(&mut [0]).is_err());

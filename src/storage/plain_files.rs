@@ -97,3 +97,37 @@ impl PlainFiles {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_folder_are_listed_and_read_but_no_links_and_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("b"), "0123456789").unwrap();
+        std::fs::write(at("a"), "").unwrap();
+        std::fs::create_dir(at("inner")).unwrap();
+        std::os::unix::fs::symlink("b", at("link")).unwrap();
+        let (files, names) = PlainFiles::open(folder.path()).unwrap();
+        assert_eq!(names, ["a", "b"]);
+        assert!(PlainFiles::open(&at("link")).is_err());
+        let mut bytes = b"so far: ".to_vec();
+        files.read(OsStr::new("b"), 3, 4, &mut bytes).unwrap();
+        assert_eq!(bytes, b"so far: 3456");
+        let after = |offset, length| {
+            let mut bytes = Vec::new();
+            let read = files.read(OsStr::new("b"), offset, length, &mut bytes);
+            read.map(|()| String::from_utf8(bytes).unwrap()).unwrap()
+        };
+        assert_eq!([after(8, 9), after(12, 9)], ["89", ""]);
+        let stamp = files.stamp(OsStr::new("b")).unwrap();
+        assert_eq!(stamp.map(|stamp| stamp.len), Some(10));
+        for name in ["inner", "link", "missing"] {
+            let name = OsStr::new(name);
+            assert!(files.read(name, 0, 1, &mut Vec::new()).is_err(), "{name:?}");
+            assert_eq!(files.stamp(name).unwrap(), None, "{name:?}");
+        }
+    }
+}

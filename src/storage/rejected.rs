@@ -594,4 +594,24 @@ mod tests {
         assert!(rejected.remove("../mine").is_err());
         assert!(is_plain("..."));
     }
+
+    #[test]
+    fn the_oldest_of_too_many_drafts_of_a_game_gives_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let rejected = Rejected::new(vec![folder.path().to_owned()], 0);
+        let game = Origin::file(1, GAME);
+        let now = std::time::SystemTime::now();
+        for buffer in 1..=u64::from(MOST_OF_GAME) {
+            let name = keep(&rejected, &game, buffer, &buffer.to_string());
+            // The third is the oldest.
+            let age = std::time::Duration::from_hours(if buffer == 3 { 48 } else { 24 });
+            let file = File::options()
+                .write(true)
+                .open(folder.path().join("rejected").join(name))
+                .unwrap();
+            file.set_modified(now - age).unwrap();
+        }
+        assert_eq!(keep(&rejected, &game, 0, "new"), "000123-3.pgn");
+        assert_eq!(text_of(&rejected, "000123-2.pgn"), "2");
+    }
 }

@@ -396,4 +396,39 @@ mod tests {
         }
         assert_eq!(note_name(OsStr::new(".x.cbfs-journal")), ".x.cbfs-stage");
     }
+
+    #[test]
+    fn a_file_is_cut_back_if_it_was_appended_to_and_may_be_gone() {
+        let directory = crate::storage::MemoryDirectory::new();
+        directory.put("long", b"head and more".to_vec());
+        directory.put("other", b"hand and more".to_vec());
+        directory.put("short", b"head".to_vec());
+        let head = xxh3_64(b"head");
+        for name in ["long", "other", "short", "gone"] {
+            let name = OsString::from(name);
+            let len = 4;
+            cut_back(&directory, &Noted { name, len, head }).unwrap();
+        }
+        let files = directory.files();
+        let texts = files.values().map(|bytes| str::from_utf8(bytes).unwrap());
+        assert_eq!(texts.collect::<Vec<_>>(), ["head", "hand and more", "head"]);
+        assert_eq!(files.len(), 3);
+    }
+
+    #[test]
+    fn a_note_that_cannot_be_removed_is_no_success() {
+        let directory = crate::storage::MemoryDirectory::new();
+        let note = OsStr::new("note");
+        directory.put("note", "");
+        let fault = crate::storage::SimulatedFailure {
+            errno: libc::EIO,
+            writes_half: false,
+            lasts: false,
+        };
+        directory.fail_at(directory.operations(), fault);
+        assert!(forget(&directory, note).is_err());
+        forget(&directory, note).unwrap();
+        assert!(directory.files().is_empty());
+        forget(&directory, note).unwrap();
+    }
 }

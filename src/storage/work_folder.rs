@@ -131,7 +131,7 @@ impl WorkFolder {
     pub fn clear(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
-            if entry.file_name() == LOCK {
+            if WorkFolder::is_lock(&entry.path()) {
                 continue;
             }
             if entry.file_type()?.is_dir() {
@@ -261,6 +261,7 @@ mod tests {
         folder.leave();
         drop(folder);
         assert!(path.join("a").exists());
+        assert!(WorkFolder::is_lock(&path.join(LOCK)) && !WorkFolder::is_lock(&path.join("a")));
         let folder = WorkFolder::begin_empty(place.path(), name).unwrap();
         assert_eq!(folder.path(), path);
         assert!(!path.join("a").exists());

@@ -298,4 +298,19 @@ mod tests {
         other.write(None, b"x", u64::MAX).unwrap();
         assert_eq!(pool.bytes(), BLOCK as u64);
     }
+
+    #[test]
+    fn a_text_that_was_not_written_whole_is_incomplete_until_it_is_emptied() {
+        let pool = Arc::new(Pool::new(1 << 20, None));
+        let buffer = SharedBuffer::new(&pool);
+        buffer.write(None, b"text", 10).unwrap();
+        assert!(buffer.gap().is_none());
+        buffer.write(None, b"too long", 10).unwrap_err();
+        let why = |buffer: &SharedBuffer| buffer.gap().map(|error| error.kind());
+        assert_eq!(why(&buffer), Some(io::ErrorKind::FileTooLarge));
+        buffer.write(None, b"more", 10).unwrap();
+        assert_eq!(why(&buffer), Some(io::ErrorKind::FileTooLarge));
+        buffer.set_length(0, 10).unwrap();
+        assert_eq!(why(&buffer), None);
+    }
 }
