@@ -524,4 +524,13 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_board_without_its_step_of_a_pawn_is_as_if_there_had_been_none() {
+        let board = |fen: &str| CanonicalBoard::from_fen(fen.as_bytes()).unwrap();
+        let stepped = board("4k3/8/8/Pp6/8/8/8/R3K2R w KQ b6");
+        assert_eq!(stepped.en_passant(), Some(1));
+        let without = board("4k3/8/8/Pp6/8/8/8/R3K2R w KQ -");
+        assert_eq!(stepped.without_en_passant(), without);
+    }
 }

@@ -302,4 +302,30 @@ mod tests {
         assert_eq!(rated.average(Color::Black), None);
         assert_eq!(BookStatistics::default().average(Color::White), None);
     }
+
+    #[test]
+    fn a_move_with_both_flags_is_red() {
+        let flags = [0, GREEN, RED, GREEN | RED].map(Flags);
+        let names = flags.map(|flags| flags.to_string());
+        assert_eq!(names, ["", "green", "red", "red"]);
+        assert_eq!(flags.map(Flags::is_green), [false, true, false, false]);
+        assert_eq!(flags.map(Flags::is_red), [false, false, true, true]);
+    }
+
+    #[test]
+    fn a_refused_move_says_its_code_and_why() {
+        let said = |why| {
+            let (code, annotation) = (0x5F, 0);
+            let refused = RefusedMove {
+                code,
+                why,
+                annotation,
+            };
+            refused.to_string()
+        };
+        let all = [Refusal::UnknownCode, Refusal::Illegal, Refusal::Twice].map(said);
+        assert_eq!(all[0], "move code 0x5f has no meaning");
+        assert_eq!(all[1], "move code 0x5f is no legal move here");
+        assert_eq!(all[2], "move code 0x5f is listed twice");
+    }
 }

@@ -110,3 +110,46 @@ impl BookFacts {
         files.into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::book::Book;
+    use crate::book::ctg::CtgBook;
+
+    #[test]
+    fn a_book_is_described_by_its_files_its_header_and_what_a_check_found() {
+        let book = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();
+        let facts = book.facts();
+        let text = facts.json(None, 500);
+        assert_eq!(text["format"], "ChessBase book (CTG)");
+        assert_eq!(text["name"], "small");
+        let lengths: Vec<_> = (0..3)
+            .map(|at| text["files"][at]["bytes"].as_u64())
+            .collect();
+        assert_eq!(lengths, [Some(81_920), Some(224), Some(19)]);
+        assert_eq!(
+            [&text["pages"], &text["page_bytes"]],
+            [&json!(19), &json!(4096)]
+        );
+        let header = &text["header"]["ctg"];
+        assert_eq!(header["header length"], 32);
+        assert_eq!(header["pages"], 19);
+        assert_eq!(header["games"], text["games"]);
+        assert_eq!(header["positions, about"], json!(facts.positions));
+        assert_eq!([&text["positions"], &text["reached"]], [&Value::Null; 2]);
+        assert_eq!(text["options"]["export_limit"], 500);
+        let counts = BookCounts {
+            positions: 70,
+            reached: Some(60),
+            ..BookCounts::default()
+        };
+        let text = facts.json(Some(counts), 500);
+        assert_eq!(
+            [&text["positions"], &text["reached"]],
+            [&json!(70), &json!(60)]
+        );
+    }
+}

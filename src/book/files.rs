@@ -96,3 +96,28 @@ fn without_number(stem: &[u8]) -> Option<&[u8]> {
     let last = stem.iter().rposition(|byte| !byte.is_ascii_digit())?;
     stem.get(..=last)?.strip_suffix(b"_")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_book_has_all_files_of_its_name_and_kind() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [
+            "a.ctg", "A.CTO", "a.ctb", "a.kin", "a.ksf", "a_0.kob", "a_12.kob", "a_1.ctg",
+            "ab.ctg", "b.cto", "b_0.kob", "a.pgn",
+        ] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let of = |name: &str| {
+            let files = files_of(&folder.path().join(name)).unwrap();
+            let names = files.iter().filter_map(|file| file.file_name()?.to_str());
+            names.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(of("a.ctg"), ["A.CTO", "a.ctb", "a.ctg"]);
+        assert_eq!(of("a_12.kob"), ["a.kin", "a.ksf", "a_0.kob", "a_12.kob"]);
+        assert_eq!(of("a_1.ctg"), ["a_1.ctg"]);
+        assert_eq!(of("b_0.kob"), ["b_0.kob"]);
+    }
+}

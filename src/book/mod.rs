@@ -124,9 +124,7 @@ pub trait Book: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`Error::Io`].
-    fn check(&self, defect: &mut dyn FnMut(Defect)) -> Result<(), Error> {
-        self.scan(&mut |_| ControlFlow::Continue(()), defect)
-    }
+    fn check(&self, defect: &mut dyn FnMut(Defect)) -> Result<(), Error>;
 
     /// The start position of the book's lines. It may be missing in the book.
     fn start(&self) -> Position {

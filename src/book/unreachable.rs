@@ -123,3 +123,35 @@ pub(super) fn reached(book: &dyn Book, limit: u32) -> Result<Option<FromStart>, 
 fn name_of(key: u128) -> String {
     format!("{key:032x}")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::book::ctg::CtgBook;
+
+    #[test]
+    fn positions_that_no_line_reaches_are_listed_if_the_book_is_small_enough() {
+        let book = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();
+        let mut count = 0;
+        let mut visit = |_: crate::book::Scanned<'_>| {
+            count += 1;
+            ControlFlow::Continue(())
+        };
+        book.scan(&mut visit, &mut |_| {}).unwrap();
+        let all = Unreachable::find(&book, count).unwrap();
+        let links: Vec<(String, Position)> = all.links().collect();
+        assert_eq!(links.len(), 3);
+        assert!(links.is_sorted_by_key(|(name, _)| name.clone()));
+        for (name, position) in links {
+            assert!(book.look_up(&position).unwrap().is_some(), "{name}");
+            let named = all.position(&name).map(|known| format!("{known:?}"));
+            assert_eq!(named, Some(format!("{position:?}")));
+            assert!(all.position(&format!("0{name}")).is_none(), "{name}");
+        }
+        let cut = Unreachable::find(&book, count - 1).unwrap();
+        assert_eq!(cut.links().count(), 0);
+        assert_eq!(Unreachable::none().links().count(), 0);
+    }
+}

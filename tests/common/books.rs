@@ -212,6 +212,10 @@ impl Book for MemoryBook {
         }
         Ok(())
     }
+
+    fn check(&self, _: &mut dyn FnMut(Defect)) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// A book in which the lookup of one position blocks until the test releases
@@ -290,6 +294,10 @@ impl Book for GatedBook {
         defect: &mut dyn FnMut(Defect),
     ) -> Result<(), Error> {
         self.book.scan(visit, defect)
+    }
+
+    fn check(&self, defect: &mut dyn FnMut(Defect)) -> Result<(), Error> {
+        self.book.check(defect)
     }
 }
 

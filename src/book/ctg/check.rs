@@ -208,3 +208,74 @@ fn is_reached(bitmap: &Bitmap, node: u64) -> std::io::Result<bool> {
     let above = mask >> 1;
     bitmap.is_split(((node - mask) & above) + above)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::book::Book;
+
+    /// What is wrong with the sample book after a change of its files `[.ctg, .cto]`.
+    fn told(change: impl FnOnce(&mut [Vec<u8>; 2])) -> Vec<(&'static str, u64, String)> {
+        let folder = tempfile::tempdir().unwrap();
+        let sample = Path::new("fixtures/book/small");
+        let read = |extension: &str| fs::read(sample.join(format!("small.{extension}"))).unwrap();
+        let mut files = ["ctg", "cto"].map(read);
+        change(&mut files);
+        let [positions, entries] = files;
+        fs::write(folder.path().join("x.ctg"), positions).unwrap();
+        fs::write(folder.path().join("x.cto"), entries).unwrap();
+        fs::write(folder.path().join("x.ctb"), read("ctb")).unwrap();
+        let book = CtgBook::open(&folder.path().join("x.ctg")).unwrap();
+        let mut defects = book.defects();
+        check(&book, &mut |defect| defects.push(defect)).unwrap();
+        let told = defects.into_iter();
+        told.map(|defect| (defect.file, defect.offset, defect.what))
+            .collect()
+    }
+
+    #[test]
+    fn a_page_that_ends_early_is_told_where_it_begins() {
+        assert_eq!(told(|_| ()), []);
+        let cut = told(|[positions, _]| positions.truncate(81_920 - 96));
+        let ends = "the file ends inside a page, 4000 bytes of it are there";
+        assert!(cut.contains(&("ctg", 81_920 - 4096, ends.to_owned())));
+        let names = "the header names 19 pages, 18 are there";
+        assert!(cut.contains(&("ctg", 16, names.to_owned())));
+    }
+
+    #[test]
+    fn a_page_of_two_nodes_and_one_of_none_are_told() {
+        let (mut second, mut lost) = (0, 0);
+        let defects = told(|[_, entries]| {
+            let (nodes, _) = entries[16..].as_chunks_mut::<4>();
+            let mut used = nodes.iter_mut().zip(0_u64..);
+            let mut next = || used.find(|(page, _)| **page != [0xFF; 4]).unwrap();
+            let (first, _) = next();
+            let (page, node) = next();
+            (second, lost) = (node, u32::from_be_bytes(*page).into());
+            *page = *first;
+        });
+        let at = |file: &str| {
+            let mut of_file = defects.iter().filter(move |defect| defect.0 == file);
+            of_file.next_back().unwrap().clone()
+        };
+        let (_, offset, what) = at("cto");
+        assert_eq!(offset, 16 + 4 * second);
+        assert!(what.ends_with("is that of another node too"), "{what}");
+        let what = format!("no entry of the .cto leads to page {lost}");
+        assert_eq!(at("ctg"), ("ctg", offset_of(lost), what));
+    }
+
+    #[test]
+    fn a_page_of_a_node_that_is_no_leaf_is_told() {
+        let defects = told(|[_, entries]| entries[16..20].fill(0));
+        let what = "node 0 has a page and is no leaf of the .ctb";
+        assert!(
+            defects.contains(&("cto", 16, what.to_owned())),
+            "{defects:?}"
+        );
+    }
+}

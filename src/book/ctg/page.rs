@@ -253,3 +253,79 @@ impl RawRecord<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page of these records, each of a signature and the bytes of its moves.
+    fn page(records: &[(&[u8], &[u8])]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (signature, moves) in records {
+            bytes.extend(*signature);
+            bytes.push(u8::try_from(moves.len() + 1).unwrap());
+            bytes.extend(*moves);
+            bytes.extend(0..u8::try_from(DATA_BYTES).unwrap());
+        }
+        let count = u16::try_from(records.len()).unwrap();
+        let len = u16::try_from(HEADER_BYTES + bytes.len()).unwrap();
+        [&count.to_be_bytes()[..], &len.to_be_bytes(), &bytes].concat()
+    }
+
+    #[test]
+    fn a_record_is_found_by_its_signature_and_read() {
+        let bytes = page(&[(&[2, 7], &[]), (&[3, 1, 2], &[0x5F, 1, 0xE6, 0])]);
+        let page = CtgPage::new(&bytes);
+        let record = page.find(&[3, 1, 2], |_| unreachable!()).unwrap();
+        assert_eq!(record.offset, HEADER_BYTES + 2 + 1 + DATA_BYTES);
+        let record = record.decode();
+        let moves: Vec<_> = record
+            .moves
+            .iter()
+            .map(|m| (m.code, m.annotation))
+            .collect();
+        assert_eq!(moves, [(0x5F, 1), (0xE6, 0)]);
+        assert_eq!(record.games, 0x00_01_02);
+        assert_eq!(record.draws, 0x09_0A_0B);
+        assert_eq!(record.score, Some(0x0C0D_0E0F));
+        let ratings = record.their_ratings.unwrap();
+        assert_eq!((ratings.players, ratings.sum), (0x17_18_19, 0x1A1B_1C1D));
+        assert_eq!(
+            (record.flags, record.weight, record.comment),
+            (30, Some(31), 32)
+        );
+        assert!(page.find(&[2, 8], |_| unreachable!()).is_none());
+    }
+
+    #[test]
+    fn a_byte_too_many_after_the_moves_is_told_with_its_place() {
+        let bytes = page(&[(&[3, 1, 2], &[0x5F, 1, 0xE6])]);
+        let record = CtgPage::new(&bytes).records().next().unwrap().unwrap();
+        assert!(record.is_even);
+        let Malformed { offset, what } = record.odd_byte();
+        assert_eq!((offset, bytes[offset]), (HEADER_BYTES + 3, 4));
+        assert!(what.starts_with("a list of moves of 4 bytes,"), "{what}");
+        assert_eq!(record.decode().moves.len(), 1);
+    }
+
+    #[test]
+    fn records_that_do_not_fill_their_page_are_told() {
+        let told = |bytes: &[u8]| {
+            let faults = CtgPage::new(bytes).records().filter_map(Result::err);
+            faults.map(|fault| fault.what).collect::<Vec<_>>()
+        };
+        let whole = page(&[(&[2, 7], &[]), (&[2, 8], &[])]);
+        assert_eq!(told(&whole), Vec::<String>::new());
+        let mut fewer = whole.clone();
+        fewer[1] = 1;
+        assert_eq!(told(&fewer), ["the records of a page end at 40, not at 76"]);
+        let mut more = whole.clone();
+        more[1] = 3;
+        assert_eq!(told(&more), ["a page says that it has 3 records and has 2"]);
+        let cut = &whole[..whole.len() - 1];
+        assert!(
+            told(cut)[0].starts_with("a record that runs out"),
+            "{cut:?}"
+        );
+    }
+}

@@ -108,3 +108,41 @@ pub(super) fn decode(signature: &[u8]) -> Result<CanonicalBoard, Malformed> {
     CanonicalBoard::stored(squares, en_passant, Castling(castling.unwrap_or(0)))
         .ok_or_else(|| Malformed::new(0, "a board that no position has"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_is_read_from_its_own_signature() {
+        for (fen, flags) in [
+            ("8/8/8/8/8/4k3/8/4K2R w - -", 0),
+            ("4k3/8/8/8/8/8/8/4K2R w K -", CASTLING),
+            ("4k3/8/8/3Pp3/8/8/8/4K3 w - e6", EN_PASSANT),
+            ("r3k3/8/8/3Pp3/8/8/8/4K2R w Kq e6", EN_PASSANT | CASTLING),
+            (
+                "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -",
+                CASTLING,
+            ),
+        ] {
+            let board = CanonicalBoard::from_fen(fen.as_bytes()).unwrap();
+            let signature = Signature::of(&board).unwrap();
+            let bytes = signature.as_bytes();
+            assert_eq!(bytes[0] & !LENGTH, flags, "{fen}");
+            assert_eq!(len(bytes[0]), bytes.len(), "{fen}");
+            assert_eq!(decode(bytes).unwrap().key(), board.key(), "{fen}");
+        }
+    }
+
+    #[test]
+    fn a_signature_that_is_cut_or_goes_on_is_refused() {
+        let board = CanonicalBoard::from_fen(b"4k3/8/8/8/8/8/8/4K2R w K -").unwrap();
+        let signature = Signature::of(&board).unwrap();
+        let whole = signature.as_bytes();
+        for end in 0..whole.len() {
+            assert!(decode(&whole[..end]).is_err(), "{end}");
+        }
+        let (last, before) = whole.split_last().unwrap();
+        assert!(decode(&[before, &[0, *last]].concat()).is_err());
+    }
+}

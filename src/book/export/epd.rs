@@ -51,3 +51,31 @@ pub(super) fn line(visit: &Visit) -> String {
     }
     line + &format!(" c0 \"{numbers}\";")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::book::ctg::CtgBook;
+    use crate::book::export::ExportFormat;
+    use crate::book::walk::Limits;
+
+    #[test]
+    fn a_line_has_the_moves_to_play_and_not_to_play_and_the_games() {
+        let book = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();
+        let mut text = Vec::new();
+        ExportFormat::Epd
+            .write(&book, Limits::positions(1000), &mut text)
+            .unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let lines: Vec<&str> = text.lines().take(2).collect();
+        let [start, after_e4] = lines[..] else {
+            panic!("{text}")
+        };
+        let (_, fields) = start.split_once(" KQkq - ").unwrap();
+        let numbers = "c0 \"games 12 score 58.3\";";
+        assert_eq!(fields, format!("am Nf3 d4 a4; bm e4; {numbers}"));
+        let (_, fields) = after_e4.split_once(" KQkq - ").unwrap();
+        assert_eq!(fields, "bm e6; c0 \"games 7 score 57.1\";");
+    }
+}

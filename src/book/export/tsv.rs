@@ -37,3 +37,34 @@ pub(super) fn line(visit: &Visit) -> String {
     ];
     fields.join("\t")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::book::ctg::CtgBook;
+    use crate::book::export::ExportFormat;
+    use crate::book::walk::Limits;
+
+    #[test]
+    fn a_row_has_what_its_columns_say() {
+        let book = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();
+        let mut text = Vec::new();
+        ExportFormat::Tsv
+            .write(&book, Limits::positions(1000), &mut text)
+            .unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let mut rows = text.lines().map(|row| row.split('\t').collect::<Vec<_>>());
+        assert_eq!(rows.next().unwrap().join("\t"), COLUMNS);
+        let start = rows.next().unwrap();
+        assert!(start[0].ends_with(" w KQkq -"), "{start:?}");
+        let numbers = ["0", "12", "5", "3", "3", "58.3", "2471", "2351", "0"];
+        assert_eq!(start[1..10], numbers);
+        let moves: Vec<&str> = start[12].split(' ').collect();
+        assert_eq!(moves.len(), 5);
+        let after_e4 = rows.next().unwrap();
+        assert_eq!(after_e4[9..12], ["99", "green", "$14"]);
+        assert!(rows.all(|row| row.len() == start.len()));
+    }
+}

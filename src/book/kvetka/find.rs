@@ -243,3 +243,33 @@ fn not_sorted(element: Element<'_>) -> Malformed {
     let what = "the key of an element is not after the one before it";
     Malformed::new(element.offset, what)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::OnceLock;
+
+    use super::*;
+    use crate::book::Book;
+    use crate::book::kvetka::KvetkaOptions;
+
+    #[test]
+    fn positions_of_a_book_too_large_for_an_index_are_found() {
+        let path = Path::new("fixtures/book/kvetka.kin");
+        let mut book = KvetkaBook::open(path, KvetkaOptions::default()).unwrap();
+        book.kin = None;
+        book.index = OnceLock::from(KinIndex::Halving);
+        let mut boards = Vec::new();
+        let mut visit = |scanned: crate::book::Scanned<'_>| {
+            boards.push(*scanned.board);
+            ControlFlow::Continue(())
+        };
+        book.scan(&mut visit, &mut |_| {}).unwrap();
+        assert!(boards.len() > 5 && book.blocks > 2);
+        for board in boards {
+            assert!(book.find(&board).unwrap().is_some(), "{board:?}");
+        }
+        let other = crate::book::CanonicalBoard::from_fen(b"4k3/8/8/8/8/8/8/4K3 w - -");
+        assert!(book.find(&other.unwrap()).unwrap().is_none());
+    }
+}
