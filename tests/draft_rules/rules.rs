@@ -3,7 +3,7 @@
 use std::thread;
 
 use crate::mock::*;
-use cbfs::vfs::{Access, Ino, NodeKind, RenameMode};
+use cbfs::vfs::{Access, DirEntry, Ino, NodeKind, RenameMode};
 
 const ONE: &str = "000001.pgn";
 const TWO: &str = "000002.pgn";
@@ -39,6 +39,43 @@ fn a_text_written_in_place_is_saved_at_close() {
     assert_eq!(mount.read(PLAYER, ONE).unwrap(), "edited X *\n");
     assert_eq!(mount.lookup(GAMES, ONE).unwrap().ino, before.ino);
     assert!(mount.rejected().is_empty());
+}
+
+#[test]
+fn what_is_said_of_a_game_may_be_kept_unless_a_program_writes_it() {
+    let mount = mount();
+    let is_settled = |name| {
+        mount.read(GAMES, name).unwrap();
+        let attr = mount.lookup(GAMES, name).unwrap();
+        mount.vfs.drafts().is_settled(&attr)
+    };
+    assert!(is_settled(ONE) && is_settled(TWO));
+    let handle = mount.open(GAMES, ONE, UPDATE).unwrap();
+    mount.put(handle, 0, "ONE");
+    assert!(!is_settled(ONE) && is_settled(TWO));
+    mount.close(handle).unwrap();
+    assert!(is_settled(ONE) && is_settled(TWO));
+}
+
+#[test]
+fn a_directory_is_listed_as_far_as_there_is_room() {
+    let mount = mount();
+    for name in ["a", "b", "c"] {
+        mount.create(GAMES, name, true).unwrap();
+    }
+    let listed = |room| {
+        let mut names = Vec::new();
+        let mut add = |entry: &DirEntry<'_>| {
+            names.push(entry.name.to_owned());
+            names.len() < room
+        };
+        mount.vfs.list(GAMES, 2, &mut add).unwrap();
+        names
+    };
+    let all = [ONE, TWO, "000003.pgn", "a", "b", "c"];
+    for room in 1..=all.len() {
+        assert_eq!(listed(room), all[..room]);
+    }
 }
 
 #[test]
@@ -143,8 +180,10 @@ fn a_refused_save_loses_nothing() {
     mount.write(GAMES, TWO, "wrong").unwrap_err();
     mount.write(GAMES, ONE, "right *").unwrap();
     assert_eq!(mount.rejected(), ["000002.pgn", "000002.txt"]);
+    let kept = mount.lookup(rejected, TWO).unwrap().ino;
     mount.unlink(rejected, TWO).unwrap();
     assert!(mount.rejected().is_empty());
+    assert_eq!(mount.vfs.attr(kept).errno(), Err(libc::ENOENT));
     assert_eq!(mount.unlink(rejected, TWO), Err(libc::ENOENT));
 }
 
