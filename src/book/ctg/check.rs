@@ -278,4 +278,14 @@ mod tests {
             "{defects:?}"
         );
     }
+
+    #[test]
+    fn a_page_of_an_impossible_length_is_told_with_its_place() {
+        let defects = told(|[positions, _]| positions[2 * 4096 + 2..2 * 4096 + 4].fill(0xFF));
+        let what = "a page says that 65535 of its bytes are used";
+        assert!(
+            defects.contains(&("ctg", 2 * 4096 + 2, what.to_owned())),
+            "{defects:?}"
+        );
+    }
 }
