@@ -604,7 +604,7 @@ mod tests {
         for buffer in 1..=u64::from(MOST_OF_GAME) {
             let name = keep(&rejected, &game, buffer, &buffer.to_string());
             // The third is the oldest.
-            let age = std::time::Duration::from_hours(if buffer == 3 { 48 } else { 24 });
+            let age = std::time::Duration::from_secs(if buffer == 3 { 48 } else { 24 } * 3600);
             let file = File::options()
                 .write(true)
                 .open(folder.path().join("rejected").join(name))
