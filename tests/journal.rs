@@ -869,6 +869,30 @@ fn a_file_truncated_and_extended_again_is_recovered() {
 }
 
 #[test]
+fn a_file_with_a_second_name_is_not_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["base.cbh", "base.cbg"] {
+        fs::write(at(name), "0123456789").unwrap();
+    }
+    fs::hard_link(at("base.cbg"), at("backup")).unwrap();
+    let directory = Arc::new(DiskDirectory::open(folder.path(), "base.cbh").unwrap());
+    let store = opened_in(directory, StoreAccess::ReadWrite, "").unwrap();
+    let change = |name: &str| {
+        drop(store.file(name).unwrap().unwrap());
+        let mut change = Transaction::new();
+        change.write(name, 3, *b"saved");
+        store.commit(&change).map_err(|error| error.to_string())
+    };
+    let refused = change("base.cbg").unwrap_err();
+    assert!(refused.contains("2 names"), "{refused}");
+    change("base.cbh").unwrap();
+    store.close().unwrap();
+    assert_eq!(fs::read_to_string(at("base.cbh")).unwrap(), "012saved89");
+    assert_eq!(fs::read_to_string(at("backup")).unwrap(), "0123456789");
+}
+
+#[test]
 fn readers_never_see_a_partial_save() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["base.cbh", "base.cbg"] {

@@ -110,9 +110,12 @@ mod tests {
         std::fs::write(at("a"), "").unwrap();
         std::fs::create_dir(at("inner")).unwrap();
         std::os::unix::fs::symlink("b", at("link")).unwrap();
+        std::os::unix::fs::symlink("inner", at("link to a folder")).unwrap();
         let (files, names) = PlainFiles::open(folder.path()).unwrap();
         assert_eq!(names, ["a", "b"]);
-        assert!(PlainFiles::open(&at("link")).is_err());
+        for link in ["link", "link to a folder"] {
+            assert!(PlainFiles::open(&at(link)).is_err());
+        }
         let mut bytes = b"so far: ".to_vec();
         files.read(OsStr::new("b"), 3, 4, &mut bytes).unwrap();
         assert_eq!(bytes, b"so far: 3456");

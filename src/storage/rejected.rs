@@ -596,6 +596,25 @@ mod tests {
     }
 
     #[test]
+    fn drafts_are_kept_until_there_is_no_room_for_a_text_and_its_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let rejected = Rejected::new(vec![folder.path().to_owned()], 0);
+        let game = Origin::file(1, GAME);
+        let name = keep(&rejected, &game, 1, "first");
+        let directory = folder.path().join("rejected");
+        for other in 1..MOST_FILES - 3 {
+            File::create(directory.join(format!("{other}.txt"))).unwrap();
+        }
+        let next = keep(&rejected, &Origin::file(2, "000124.pgn"), 2, "next");
+        assert_eq!(next, "000124.pgn");
+        let game = Origin::file(3, "000125.pgn");
+        let full = rejected.keep(&game, 3, &|| "last".as_bytes(), "no");
+        assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        // It takes the place of a text that is there.
+        assert_eq!(keep(&rejected, &Origin::file(1, GAME), 1, "again"), name);
+    }
+
+    #[test]
     fn the_oldest_of_too_many_drafts_of_a_game_gives_way() {
         let folder = tempfile::tempdir().unwrap();
         let rejected = Rejected::new(vec![folder.path().to_owned()], 0);
