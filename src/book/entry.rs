@@ -304,6 +304,27 @@ mod tests {
     }
 
     #[test]
+    fn an_annotation_is_shown_if_it_is_a_nag() {
+        let nag = |annotation| {
+            let m = Move::Normal {
+                role: shakmaty::Role::Pawn,
+                from: shakmaty::Square::E2,
+                capture: None,
+                to: shakmaty::Square::E4,
+                promotion: None,
+            };
+            let code = 0;
+            BookMove {
+                m,
+                code,
+                annotation,
+            }
+            .nag()
+        };
+        assert_eq!([0, 1, 140, 141].map(nag), [None, Some(1), Some(140), None]);
+    }
+
+    #[test]
     fn a_move_with_both_flags_is_red() {
         let flags = [0, GREEN, RED, GREEN | RED].map(Flags);
         let names = flags.map(|flags| flags.to_string());

@@ -169,3 +169,30 @@ fn ratings_json(RatingSum { players, sum }: RatingSum) -> Value {
 fn reference_json(GameReference { source, game }: GameReference) -> Value {
     json!({"source": source, "game": game})
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::PositionRecord;
+
+    #[test]
+    fn ratings_are_told_as_players_and_the_sum_of_their_ratings() {
+        let entry = BookEntry {
+            statistics: BookStatistics {
+                ratings: Some(shakmaty::ByColor {
+                    white: RatingSum {
+                        players: 2,
+                        sum: 5001,
+                    },
+                    black: RatingSum { players: 0, sum: 0 },
+                }),
+                ..BookStatistics::default()
+            },
+            ..BookEntry::without_moves(Color::White, PositionRecord::default())
+        };
+        let told = entry_json(&entry, Color::White);
+        assert_eq!(told["white_ratings"], json!({"players": 2, "sum": 5001}));
+        assert_eq!(told["white_avg"], json!(2500.5));
+        assert_eq!(told["black_avg"], Value::Null);
+    }
+}

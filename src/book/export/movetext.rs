@@ -175,6 +175,7 @@ pub(super) fn first_half(line: &BookLine) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::Start;
 
     #[test]
     fn a_tag_is_no_longer_than_a_line() {
@@ -186,6 +187,17 @@ mod tests {
         write_tags(&"\"".repeat(99), &BookLine::default(), &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
         assert!(out.lines().all(|line| line.len() <= WIDTH), "{out}");
+    }
+
+    #[test]
+    fn half_moves_are_counted_from_the_first_move_of_white() {
+        let first = |rest: &str| {
+            let fen = format!("4k3/8/8/8/8/8/8/4K2R {rest}");
+            let start = Start::from_fen(&fen, shakmaty::CastlingMode::Standard);
+            first_half(&BookLine::new(start.unwrap()))
+        };
+        let fens = ["w - - 0 1", "b - - 0 1", "w - - 0 40", "b - - 0 40"];
+        assert_eq!(fens.map(first), [0, 1, 78, 79]);
     }
 
     #[test]
