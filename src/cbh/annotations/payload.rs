@@ -306,6 +306,16 @@ mod tests {
     }
 
     #[test]
+    fn marked_squares_and_arrows_come_back_byte_for_byte() {
+        let corners = [(0x04, &[2, 1, 3, 64][..]), (0x05, &[2, 1, 64, 4, 8, 57])];
+        for (kind, payload) in corners {
+            let value = decode(kind, payload, CodePage::WESTERN).unwrap();
+            let again = encode(&value, CodePage::WESTERN);
+            assert_eq!(again, (kind, payload.to_vec()));
+        }
+    }
+
+    #[test]
     fn a_payload_of_a_small_kind_comes_back_byte_for_byte() {
         for (kind, payload) in [
             (0x07, &[1, 2, 3, 4][..]),

@@ -186,3 +186,28 @@ fn about(file: &Path) -> impl Fn(io::Error) -> Error {
         source,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_has_files_that_cbfs_does_not_read_and_no_search_caches() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in fs::read_dir("fixtures/cbh/sample").unwrap() {
+            let file = file.unwrap().path();
+            fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
+        }
+        for name in ["sample.cko", "sample.cib", "other.cko"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        fs::create_dir(folder.path().join("sample.cpo")).unwrap();
+        let files = BaseFiles::of(&folder.path().join("sample.cbh")).unwrap();
+        let names: Vec<&str> = files.files().iter().map(|file| &*file.path).collect();
+        assert_eq!(names[0], "sample.cbh");
+        assert!(names.contains(&"sample.cko"), "{names:?}");
+        assert!(!names.contains(&"sample.cib") && !names.contains(&"other.cko"));
+        assert!(!names.contains(&"sample.cpo"));
+        assert_eq!(files.left_out().len(), 1);
+    }
+}
