@@ -14,13 +14,11 @@ const MOST_BYTES: usize = 1 << 11;
 #[derive(Debug, Default)]
 pub(super) struct RecentReads(Mutex<Vec<ShortRead>>);
 
-/// The bytes that a read of `wanted` bytes at `offset` got from this version of
-/// the file: fewer at its end.
+/// The bytes that a read at `offset` got from this version of the file.
 #[derive(Clone, Debug, Default)]
 struct ShortRead {
     version: u64,
     offset: u64,
-    wanted: usize,
     bytes: Vec<u8>,
 }
 
@@ -37,7 +35,7 @@ impl RecentReads {
         let asked = (version, offset, wanted);
         let reads = self.0.lock();
         let read = reads.get(place(offset, wanted));
-        let read = read.filter(|read| (read.version, read.offset, read.wanted) == asked);
+        let read = read.filter(|read| (read.version, read.offset, read.bytes.len()) == asked);
         // A read of nothing is what an empty place says.
         read.filter(|_| wanted > 0).is_some_and(|read| {
             bytes.clone_from(&read.bytes);
@@ -45,15 +43,16 @@ impl RecentReads {
         })
     }
 
-    /// Remembers what a read got, unless it is long.
+    /// Remembers what a read got, unless it is long, or fewer bytes than wanted:
+    /// another program may be writing the file.
     pub(super) fn remember(&self, version: u64, offset: u64, wanted: usize, bytes: &[u8]) {
-        if wanted > MOST_BYTES {
+        if wanted > MOST_BYTES || bytes.len() < wanted {
             return;
         }
         let mut reads = self.0.lock();
         reads.resize(PLACES, ShortRead::default());
         if let Some(read) = reads.get_mut(place(offset, wanted)) {
-            (read.version, read.offset, read.wanted) = (version, offset, wanted);
+            (read.version, read.offset) = (version, offset);
             read.bytes.clear();
             read.bytes.extend_from_slice(bytes);
         }
@@ -85,10 +84,14 @@ mod tests {
         let reads = RecentReads::default();
         assert_eq!(recalled(&reads, 0, 0, 0), None);
         reads.remember(1, 46, 4, b"game");
-        reads.remember(1, 92, 46, b"end");
+        reads.remember(1, 92, 46, &[9; 46]);
+        reads.remember(1, 138, 46, b"end");
         assert_eq!(recalled(&reads, 1, 46, 4).unwrap(), b"game");
-        assert_eq!(recalled(&reads, 1, 92, 46).unwrap(), b"end");
+        assert_eq!(recalled(&reads, 1, 92, 46).unwrap(), [9; 46]);
+        // One that got fewer bytes is not remembered.
+        let cut = [(1, 138, 46), (1, 138, 3)];
         let others = [(2, 46, 4), (1, 47, 4), (1, 46, 5), (0, 0, 0), (0, 5, 0)];
+        let others = others.into_iter().chain(cut);
         for (version, offset, wanted) in others {
             assert_eq!(recalled(&reads, version, offset, wanted), None);
         }
@@ -100,16 +103,21 @@ mod tests {
     #[test]
     fn long_reads_are_not_remembered_and_few_of_the_short_ones() {
         let reads = RecentReads::default();
-        reads.remember(1, 0, MOST_BYTES + 1, b"long");
+        let bytes = [7; MOST_BYTES + 1];
+        reads.remember(1, 0, MOST_BYTES + 1, &bytes);
         assert_eq!(recalled(&reads, 1, 0, MOST_BYTES + 1), None);
-        reads.remember(1, 0, MOST_BYTES, b"short");
+        reads.remember(1, 0, MOST_BYTES, &bytes[1..]);
         assert!(recalled(&reads, 1, 0, MOST_BYTES).is_some());
-        for game in 0..40_000 {
-            reads.remember(1, game * 46, 46, &game.to_le_bytes());
-            assert!(recalled(&reads, 1, game * 46, 46).is_some());
+        for game in 0..40_000_u64 {
+            reads.remember(1, game * 46, 8, &game.to_le_bytes());
+            let recalled = recalled(&reads, 1, game * 46, 8).unwrap();
+            assert_eq!(recalled, game.to_le_bytes());
         }
         let places = reads.0.lock();
         assert_eq!(places.len(), PLACES);
-        assert!(places.iter().all(|read| read.wanted == 46), "all are used");
+        assert!(
+            places.iter().all(|read| read.bytes.len() == 8),
+            "all are used"
+        );
     }
 }
