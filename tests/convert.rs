@@ -881,7 +881,7 @@ fn a_conversion_that_is_ended_leaves_nothing_that_looks_like_a_base() {
             thread::sleep(Duration::from_millis(1));
             assert!(child.try_wait().unwrap().is_none(), "it was too fast");
         }
-        thread::sleep(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(10));
         let pid = child.id().to_string();
         Command::new("kill")
             .args(["-s", signal, &pid])
