@@ -119,3 +119,17 @@ fn number_of(kind: EventKind) -> u8 {
         EventKind::Scheveningen => 8,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_event_has_a_number() {
+        let kinds: Vec<_> = (0..=9).map(event_kind).collect();
+        assert_eq!(kinds[0], EventKind::Unknown);
+        assert_eq!(kinds[9], EventKind::Unknown);
+        let numbers: Vec<u8> = kinds[..9].iter().map(|kind| number_of(*kind)).collect();
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+}
