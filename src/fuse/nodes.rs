@@ -276,9 +276,9 @@ impl KernelInodes {
     /// Records that `handle` reads a node, whose text is this `version` of the
     /// file. Returns whether all pages that the kernel has cached of it are
     /// known to be of that text. `is_same` tells whether another handle reads
-    /// the same text. `give` gives the kernel the text of a node that it has
-    /// probably read nothing of; nobody else opens a node meanwhile, so no
-    /// request to read it, which the kernel would wait for, is on its way.
+    /// the same text. `give` gives the kernel the text of a node of which it has
+    /// probably no page. No other thread opens a node meanwhile: a request to read
+    /// the node, which the kernel would wait for, cannot be on its way.
     ///
     /// # Errors
     ///
