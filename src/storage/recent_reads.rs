@@ -1,28 +1,30 @@
 //! The last short reads of a file.
 
+use std::num::NonZeroUsize;
+
+use lru::LruCache;
 use parking_lot::Mutex;
 
 /// Number of reads that are remembered.
-const PLACES: usize = 16;
+const MOST_READS: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 
 /// Number of bytes of the longest read that is remembered.
 const MOST_BYTES: usize = 1 << 11;
 
+/// Version of the file, offset, and number of bytes.
+type ShortRead = (u64, u64, usize);
+
 /// The last short reads of one file, 32 KiB at most. To open and read one game
 /// its records are read several times, and some records, such as that of "no
 /// annotator", are read for nearly every game.
-#[derive(Debug, Default)]
-pub(super) struct RecentReads(Mutex<Vec<ShortRead>>);
-
-/// The bytes that a read at `offset` got from this version of the file.
-#[derive(Clone, Debug, Default)]
-struct ShortRead {
-    version: u64,
-    offset: u64,
-    bytes: Vec<u8>,
-}
+#[derive(Debug)]
+pub(super) struct RecentReads(Mutex<LruCache<ShortRead, Vec<u8>>>);
 
 impl RecentReads {
+    pub(super) fn new() -> RecentReads {
+        RecentReads(Mutex::new(LruCache::new(MOST_READS)))
+    }
+
     /// Sets `bytes` to what a read of this version got; returns false if it is
     /// not remembered.
     pub(super) fn recall(
@@ -32,40 +34,19 @@ impl RecentReads {
         wanted: usize,
         bytes: &mut Vec<u8>,
     ) -> bool {
-        let asked = (version, offset, wanted);
-        let reads = self.0.lock();
-        let read = reads.get(place(offset, wanted));
-        let read = read.filter(|read| (read.version, read.offset, read.bytes.len()) == asked);
-        // A read of nothing is what an empty place says.
-        read.filter(|_| wanted > 0).is_some_and(|read| {
-            bytes.clone_from(&read.bytes);
-            true
-        })
+        let mut reads = self.0.lock();
+        let read = reads.get(&(version, offset, wanted));
+        read.inspect(|read| bytes.clone_from(read)).is_some()
     }
 
     /// Remembers what a read got, unless it is long, or fewer bytes than wanted:
     /// another program may be writing the file.
     pub(super) fn remember(&self, version: u64, offset: u64, wanted: usize, bytes: &[u8]) {
-        if wanted > MOST_BYTES || bytes.len() < wanted {
-            return;
-        }
-        let mut reads = self.0.lock();
-        reads.resize(PLACES, ShortRead::default());
-        if let Some(read) = reads.get_mut(place(offset, wanted)) {
-            (read.version, read.offset) = (version, offset);
-            read.bytes.clear();
-            read.bytes.extend_from_slice(bytes);
+        if wanted <= MOST_BYTES && bytes.len() == wanted {
+            let read = (version, offset, wanted);
+            self.0.lock().put(read, bytes.to_vec());
         }
     }
-}
-
-/// The place of a read. Records of one size are spread over all places, and so
-/// are reads of several lengths at one offset.
-fn place(offset: u64, wanted: usize) -> usize {
-    let bits = offset ^ (wanted as u64).rotate_right(16);
-    // Fibonacci hashing: the highest bits depend on all others.
-    let spread = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    usize::try_from(spread >> 60).unwrap_or(0) % PLACES
 }
 
 #[cfg(test)]
@@ -81,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_read_is_remembered_for_its_version_place_and_length() {
-        let reads = RecentReads::default();
+        let reads = RecentReads::new();
         assert_eq!(recalled(&reads, 0, 0, 0), None);
         reads.remember(1, 46, 4, b"game");
         reads.remember(1, 92, 46, &[9; 46]);
@@ -96,13 +77,12 @@ mod tests {
             assert_eq!(recalled(&reads, version, offset, wanted), None);
         }
         reads.remember(2, 46, 4, b"move");
-        assert_eq!(recalled(&reads, 1, 46, 4), None);
         assert_eq!(recalled(&reads, 2, 46, 4).unwrap(), b"move");
     }
 
     #[test]
     fn long_reads_are_not_remembered_and_few_of_the_short_ones() {
-        let reads = RecentReads::default();
+        let reads = RecentReads::new();
         let bytes = [7; MOST_BYTES + 1];
         reads.remember(1, 0, MOST_BYTES + 1, &bytes);
         assert_eq!(recalled(&reads, 1, 0, MOST_BYTES + 1), None);
@@ -113,11 +93,7 @@ mod tests {
             let recalled = recalled(&reads, 1, game * 46, 8).unwrap();
             assert_eq!(recalled, game.to_le_bytes());
         }
-        let places = reads.0.lock();
-        assert_eq!(places.len(), PLACES);
-        assert!(
-            places.iter().all(|read| read.bytes.len() == 8),
-            "all are used"
-        );
+        assert_eq!(reads.0.lock().len(), MOST_READS.get());
+        assert_eq!(recalled(&reads, 1, 0, MOST_BYTES), None);
     }
 }

@@ -81,7 +81,7 @@ impl FileView {
                 seen: Seen::Never,
                 pending: None,
             }),
-            recent: RecentReads::default(),
+            recent: RecentReads::new(),
         }
     }
 
