@@ -216,13 +216,19 @@ impl Drafts {
     /// Opens a file that the volume shows.
     fn open_shown(&self, live: &LiveBase, ino: Ino, access: Access) -> Result<Handle, Error> {
         let inner = ino.within_base();
+        if access.write {
+            // Only texts are written; other lengths may take long to find out.
+            let kind = live.ask(|snapshot| snapshot.volume.node(inner))?.kind;
+            if matches!(kind, NodeKind::File(size) if size != Size::Rendered) {
+                return Err(Error::NotWritable);
+            }
+        }
         // Records this content as reported, so that `getattr` returns its length.
         let present = live.present(inner)?;
         match present.kind {
             NodeKind::Directory => return Err(Error::IsADirectory),
             NodeKind::Symlink => return Err(Error::Invalid),
             NodeKind::File(Size::Rendered) => {}
-            NodeKind::File(_) if access.write => return Err(Error::NotWritable),
             NodeKind::File(_) => {
                 let open = Open::new(ino, access, None, Pin::Mark(present.generation));
                 return Ok(self.state.lock().open(open));
