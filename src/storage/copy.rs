@@ -68,10 +68,8 @@ fn is_empty(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::storage::{FileFilter, MemoryDirectory, StoreAccess, StoreOptions, Transaction};
+    use crate::storage::{MemoryDirectory, Transaction};
 
     #[test]
     fn a_copy_under_the_first_free_name_has_saves_and_holes() {
@@ -80,13 +78,7 @@ mod tests {
         bytes[7] = 7;
         directory.put("a", bytes.clone());
         directory.put("a.1", "taken");
-        let opening = StoreOptions {
-            journal: OsStr::new(".x.journal"),
-            label: "",
-            access: StoreAccess::ReadWrite,
-            file_filter: FileFilter::new(|_| true),
-        };
-        let store = Store::open(Arc::new(directory.clone()), &opening).unwrap();
+        let store = Store::of_any_files(&directory).unwrap();
         let mut change = Transaction::new();
         change.write("a", 5, *b"saved");
         store.commit(&change).unwrap();

@@ -56,7 +56,7 @@ impl FilesAfter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::{FileFilter, MemoryDirectory, StoreAccess, StoreOptions};
+    use crate::storage::MemoryDirectory;
 
     #[test]
     fn files_are_shown_as_a_transaction_would_leave_them_and_stay_as_they_are() {
@@ -64,13 +64,7 @@ mod tests {
         directory.put("a", b"0123456789".to_vec());
         directory.put("gone", b"old".to_vec());
         let before = directory.files();
-        let opening = StoreOptions {
-            journal: OsStr::new(".x.journal"),
-            label: "",
-            access: StoreAccess::ReadWrite,
-            file_filter: FileFilter::new(|_| true),
-        };
-        let store = Store::open(Arc::new(directory.clone()), &opening).unwrap();
+        let store = Store::of_any_files(&directory).unwrap();
         for name in ["a", "gone"] {
             assert!(store.file(name).unwrap().is_some());
         }

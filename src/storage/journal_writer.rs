@@ -262,10 +262,7 @@ fn lock(directory: &dyn Directory, name: &OsStr) -> Result<(Box<dyn WritableFile
 mod tests {
     use super::*;
     use crate::storage::record::PresentFiles;
-    use crate::storage::{
-        FileFilter, MemoryDirectory, SimulatedFailure, Store, StoreAccess, StoreOptions,
-        Transaction,
-    };
+    use crate::storage::{MemoryDirectory, SimulatedFailure, Store, Transaction};
 
     const NAME: &str = ".x.cbfs-journal";
 
@@ -299,12 +296,6 @@ mod tests {
 
     #[test]
     fn a_base_that_could_not_be_opened_is_left_without_a_journal() {
-        let opening = StoreOptions {
-            journal: OsStr::new(NAME),
-            label: "",
-            access: StoreAccess::ReadWrite,
-            file_filter: FileFilter::new(|_| true),
-        };
         let full = SimulatedFailure {
             errno: libc::ENOSPC,
             writes_half: true,
@@ -314,7 +305,7 @@ mod tests {
         loop {
             let directory = MemoryDirectory::new();
             directory.fail_at(failures, full);
-            if Store::open(Arc::new(directory.clone()), &opening).is_ok() {
+            if Store::of_any_files(&directory).is_ok() {
                 break;
             }
             assert!(directory.files().is_empty(), "{failures}");

@@ -722,3 +722,17 @@ fn ensure_fit(
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+impl Store {
+    /// Opens all files of a directory to be written, for a test.
+    pub(super) fn of_any_files(directory: &super::MemoryDirectory) -> Result<Store, Error> {
+        let opening = StoreOptions {
+            journal: OsStr::new(".x.cbfs-journal"),
+            label: "",
+            access: StoreAccess::ReadWrite,
+            file_filter: FileFilter::new(|_| true),
+        };
+        Store::open(Arc::new(directory.clone()), &opening)
+    }
+}

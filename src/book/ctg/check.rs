@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::book::Book;
 
-    /// What is wrong with the sample book after a change of its files `[.ctg, .cto]`.
+    /// The defects of the sample book after `change` of the bytes of `[.ctg, .cto]`.
     fn told(change: impl FnOnce(&mut [Vec<u8>; 2])) -> Vec<(&'static str, u64, String)> {
         let folder = tempfile::tempdir().unwrap();
         let sample = Path::new("fixtures/book/small");

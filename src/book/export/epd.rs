@@ -54,20 +54,11 @@ pub(super) fn line(visit: &Visit) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use crate::book::ctg::CtgBook;
-    use crate::book::export::ExportFormat;
-    use crate::book::walk::Limits;
+    use crate::book::export::{ExportFormat, sample_as};
 
     #[test]
     fn a_line_has_the_moves_to_play_and_not_to_play_and_the_games() {
-        let book = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();
-        let mut text = Vec::new();
-        ExportFormat::Epd
-            .write(&book, Limits::positions(1000), &mut text)
-            .unwrap();
-        let text = String::from_utf8(text).unwrap();
+        let text = sample_as(ExportFormat::Epd);
         let lines: Vec<&str> = text.lines().take(2).collect();
         let [start, after_e4] = lines[..] else {
             panic!("{text}")

@@ -159,3 +159,15 @@ impl From<io::Error> for ExportError {
         ExportError::Write(error)
     }
 }
+
+/// The sample book in this format, for a test.
+#[cfg(test)]
+fn sample_as(format: ExportFormat) -> String {
+    let sample = std::path::Path::new("fixtures/book/small/small.ctg");
+    let book = super::ctg::CtgBook::open(sample).unwrap();
+    let mut text = Vec::new();
+    format
+        .write(&book, Limits::positions(1000), &mut text)
+        .unwrap();
+    String::from_utf8(text).unwrap()
+}

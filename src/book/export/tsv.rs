@@ -40,21 +40,12 @@ pub(super) fn line(visit: &Visit) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::book::ctg::CtgBook;
-    use crate::book::export::ExportFormat;
-    use crate::book::walk::Limits;
+    use crate::book::export::{ExportFormat, sample_as};
 
     #[test]
     fn a_row_has_what_its_columns_say() {
-        let book = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();
-        let mut text = Vec::new();
-        ExportFormat::Tsv
-            .write(&book, Limits::positions(1000), &mut text)
-            .unwrap();
-        let text = String::from_utf8(text).unwrap();
+        let text = sample_as(ExportFormat::Tsv);
         let mut rows = text.lines().map(|row| row.split('\t').collect::<Vec<_>>());
         assert_eq!(rows.next().unwrap().join("\t"), COLUMNS);
         let start = rows.next().unwrap();

@@ -190,14 +190,11 @@ fn about(file: &Path) -> impl Fn(io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cbh::base::copy_of_sample;
 
     #[test]
     fn a_copy_has_files_that_cbfs_does_not_read_and_no_search_caches() {
-        let folder = tempfile::tempdir().unwrap();
-        for file in fs::read_dir("fixtures/cbh/sample").unwrap() {
-            let file = file.unwrap().path();
-            fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
-        }
+        let folder = copy_of_sample();
         for name in ["sample.cko", "sample.cib", "other.cko"] {
             fs::write(folder.path().join(name), "").unwrap();
         }

@@ -96,15 +96,12 @@ mod tests {
 
     use super::*;
     use crate::cbh::Options;
+    use crate::cbh::base::copy_of_sample;
 
     #[test]
     fn games_that_refer_to_a_file_with_a_damaged_header_are_not_reported() {
         for extension in ["cbp", "cbt", "cbc", "cbs", "cbe", "cbl"] {
-            let folder = tempfile::tempdir().unwrap();
-            for file in fs::read_dir("fixtures/cbh/sample").unwrap() {
-                let file = file.unwrap().path();
-                fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
-            }
+            let folder = copy_of_sample();
             let path = folder.path().join("sample.cbh");
             let damaged = path.with_extension(extension);
             let mut bytes = fs::read(&damaged).unwrap();

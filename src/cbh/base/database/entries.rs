@@ -116,18 +116,15 @@ impl Database {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, File};
+    use std::fs::File;
 
     use super::*;
     use crate::cbh::Options;
+    use crate::cbh::base::copy_of_sample;
 
     #[test]
     fn records_before_the_end_of_a_file_that_was_cut_are_listed() {
-        let folder = tempfile::tempdir().unwrap();
-        for file in fs::read_dir("fixtures/cbh/sample").unwrap() {
-            let file = file.unwrap().path();
-            fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
-        }
+        let folder = copy_of_sample();
         let path = folder.path().join("sample.cbh");
         let database = Database::open(&path, &Options::default()).unwrap();
         let last = database.last_id();

@@ -140,21 +140,18 @@ impl Database {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, File};
+    use std::fs::File;
     use std::os::unix::fs::FileExt;
     use std::path::Path;
 
     use super::*;
+    use crate::cbh::base::copy_of_sample;
     use crate::cbh::{Decoded, Options};
     use crate::game::{Game, Moments};
 
     #[test]
     fn moves_beyond_4_gib_are_where_the_cbj_says() {
-        let folder = tempfile::tempdir().unwrap();
-        for file in fs::read_dir("fixtures/cbh/sample").unwrap() {
-            let file = file.unwrap().path();
-            fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
-        }
+        let folder = copy_of_sample();
         let moves_of = |game: &Game| {
             let line = game.tree.main_line();
             line.map(|id| game.tree.ply(id).unwrap().mv)
