@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -279,14 +280,15 @@ impl Storage for FileView {
     fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         for _ in 0..UNLOCKED_READS {
             let plan = self.state().plan(offset, len)?;
-            if self.recent.recall(plan.version, offset, len, bytes) {
+            let (read, now) = ((plan.version, offset, len), Instant::now());
+            if self.recent.recall(read, now, bytes) {
                 return Ok(());
             }
             plan.read_base(offset, bytes)?;
             let state = self.state();
             if state.version == plan.version {
                 state.patch(offset, bytes);
-                self.recent.remember(plan.version, offset, len, bytes);
+                self.recent.remember(read, now, bytes);
                 return Ok(());
             }
         }
