@@ -3,14 +3,12 @@
 //! Words lie in blocks, and blocks in a tree of a fixed depth whose branches are
 //! made when they are needed and stay: to find a word takes no lock.
 
-mod file;
-
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Words in one block: few, since numbers far apart may each want one.
 const BLOCK: u64 = BLOCK_WORDS as u64;
-const BLOCK_WORDS: usize = 128;
+const BLOCK_WORDS: usize = 32;
 
 /// The words of numbers next to each other.
 type Block = [AtomicU64; BLOCK_WORDS];
@@ -71,31 +69,6 @@ impl SparseWords {
         let empty = || Box::new([const { AtomicU64::new(0) }; BLOCK_WORDS]);
         branch(fourth, number).get_or_init(empty)
     }
-
-    /// All blocks in order, with their numbers.
-    fn blocks(&self) -> impl Iterator<Item = (u64, &Block)> {
-        let first = self.0.get().map(|first| (0, &**first));
-        below(below(below(below(first.into_iter()))))
-    }
-
-    /// Sets these words of a block, but for those that are set.
-    fn add(&self, number: u64, words: impl Iterator<Item = u64>) {
-        for (place, word) in self.make_block(number).iter().zip(words) {
-            // It fails if another one was set.
-            let _ = place.compare_exchange(0, word, Relaxed, Relaxed);
-        }
-    }
-
-    /// How many words are set from `first` to `last`, both included.
-    pub(crate) fn count(&self, first: u64, last: u64) -> u64 {
-        let numbers = first / BLOCK..=last / BLOCK;
-        let blocks = self.blocks().filter(|(number, _)| numbers.contains(number));
-        let words = blocks.flat_map(|(number, block)| (number * BLOCK..).zip(block));
-        let is_set = |(number, word): &(u64, &AtomicU64)| {
-            (first..=last).contains(number) && word.load(Relaxed) != 0
-        };
-        words.filter(is_set).count() as u64
-    }
 }
 
 fn empty_branch<T>() -> Box<Branch<T>> {
@@ -106,16 +79,6 @@ fn empty_branch<T>() -> Box<Branch<T>> {
 fn branch<T>(of: &Branch<T>, number: u64) -> &OnceLock<Box<T>> {
     #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
     &of[usize::try_from(number % (1 << BITS)).unwrap_or(0)]
-}
-
-/// What was made of these branches, with its numbers.
-fn below<'w, T: 'w>(
-    branches: impl Iterator<Item = (u64, &'w Branch<T>)>,
-) -> impl Iterator<Item = (u64, &'w T)> {
-    branches.flat_map(|(high, branch)| {
-        let all = (high << BITS..).zip(branch);
-        all.filter_map(|(number, one)| Some((number, &**one.get()?)))
-    })
 }
 
 fn place(block: &Block, number: u64) -> &AtomicU64 {
@@ -132,19 +95,10 @@ mod tests {
         let words = SparseWords::default();
         let far = 200 << 32 | u64::from(u32::MAX);
         let all = [(1 << 32) + 7, (1 << 32) + 7 + 3 * BLOCK, (2 << 32) + 1, far];
-        assert_eq!(words.blocks().count(), 0);
         for (word, number) in (5..).zip(all) {
             assert_eq!((words.get(number), words.set(number, word)), (0, 0));
             assert_eq!(words.update(number, |word| word * 2), 2 * word);
         }
         assert_eq!(all.map(|number| words.get(number)), [10, 12, 14, 16]);
-        let blocks: Vec<u64> = words.blocks().map(|(number, _)| number).collect();
-        assert_eq!(blocks, all.map(|number| number / BLOCK));
-        words.add(0, [3, 4].into_iter());
-        words.add(all[2] / BLOCK, [3, 4].into_iter());
-        assert_eq!([0, 1, all[2]].map(|number| words.get(number)), [3, 4, 14]);
-        assert_eq!(words.get(all[2] - 1), 3);
-        assert_eq!(words.count(1 << 32, all[1]), 2);
-        assert_eq!(words.count(0, far), 7);
     }
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use imbl::OrdMap;
 
 use crate::fs::volume::{Completeness, Ino};
-use crate::storage::SparseWords;
+use crate::storage::{SparseWords, SpilledWords};
 
 /// How long a text is, and whether it is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Measure {
 /// Those after a save share the words of all files that it left as they are.
 #[derive(Debug, Default)]
 pub struct Sizes {
-    words: Arc<SparseWords>,
+    words: Arc<SpilledWords>,
     is_changed: Arc<AtomicBool>,
     /// Number of the snapshot that all this began with.
     first: u64,

@@ -15,15 +15,15 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{BLOCK, BLOCK_WORDS, SparseWords};
+use super::{BLOCK, BLOCK_BYTES, SpilledWords};
 use crate::storage::write_whole;
 
 const MAGIC: &[u8; 13] = b"cbfs sizes 4\n";
 
 /// Bytes of a block in the file: its number, its words, their hash.
-const RECORD: usize = 8 * (BLOCK_WORDS + 2);
+const RECORD: usize = BLOCK_BYTES + 16;
 
-impl SparseWords {
+impl SpilledWords {
     /// Adds the words that `path` holds under this fingerprint to those
     /// known, which stay; gives whether there were any.
     ///
@@ -70,7 +70,7 @@ impl SparseWords {
             let mut file = BufWriter::new(file);
             file.write_all(&head_of(fingerprint))?;
             let mut record = Vec::with_capacity(RECORD);
-            for (number, _) in self.blocks() {
+            for number in self.blocks() {
                 record.clear();
                 record.extend(number.to_le_bytes());
                 for number in number * BLOCK..(number + 1) * BLOCK {
@@ -96,7 +96,7 @@ mod tests {
 
     /// Words of these numbers, each its own, in a file.
     fn saved(numbers: &[u64], path: &Path) {
-        let words = SparseWords::default();
+        let words = SpilledWords::default();
         for number in numbers {
             words.set(*number, *number);
         }
@@ -110,7 +110,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new/base.sizes");
         saved(&[1, 2, 4095, 4096, 1_000_000], &path);
-        let next = SparseWords::default();
+        let next = SpilledWords::default();
         next.set(2, 7);
         assert!(next.load(&path, "this base").unwrap());
         assert_eq!(
@@ -119,7 +119,7 @@ mod tests {
         );
         assert_eq!(next.get(2), 7, "what is known stays");
         for other in ["that base", "this base, changed"] {
-            assert!(!SparseWords::default().load(&path, other).unwrap());
+            assert!(!SpilledWords::default().load(&path, other).unwrap());
         }
     }
 
@@ -131,7 +131,7 @@ mod tests {
         let good = std::fs::read(&path).unwrap();
         for length in [0, 1, 13, 20, 30, good.len() - 8, good.len() - 1] {
             std::fs::write(&path, &good[..length]).unwrap();
-            let next = SparseWords::default();
+            let next = SpilledWords::default();
             assert!(!next.load(&path, "this base").unwrap_or(false), "{length}");
             assert_eq!(next.get(1), 0);
         }
@@ -139,7 +139,7 @@ mod tests {
             let mut bad = good.clone();
             bad[offset] ^= 1;
             std::fs::write(&path, &bad).unwrap();
-            let next = SparseWords::default();
+            let next = SpilledWords::default();
             assert!(next.load(&path, "this base").is_err(), "{offset}");
             assert_eq!(next.get(1), 0);
         }
