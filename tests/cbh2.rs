@@ -109,10 +109,17 @@ fn groups_are_the_same_in_both_formats() {
             let base = open(path);
             let names = base.entity_names(kind).unwrap();
             let games = base.crossref(Grouping::Entity(kind)).unwrap();
-            let groups = games.groups().filter_map(|(group, count)| match group {
-                cbfs::cbh::GameGroup::Entity(_, id) => Some((names.get(id)?.to_owned(), count)),
-                _ => None,
-            });
+            let groups =
+                games
+                    .groups()
+                    .unwrap()
+                    .into_iter()
+                    .filter_map(|(group, count)| match group {
+                        cbfs::cbh::GameGroup::Entity(_, id) => {
+                            Some((names.get(id)?.to_owned(), count))
+                        }
+                        _ => None,
+                    });
             let groups: BTreeMap<String, usize> = groups.collect();
             groups
         });

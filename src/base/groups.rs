@@ -121,20 +121,21 @@ pub(crate) struct GamesOf {
 
 impl GamesOf {
     /// Those with a higher number than `id`, ascending.
-    pub(crate) fn after(&self, id: GameId) -> impl Iterator<Item = GameId> {
+    pub(crate) fn after(&self, id: GameId) -> impl Iterator<Item = Result<GameId, Error>> {
         let crossref = self.crossref.iter();
         crossref.flat_map(move |crossref| crossref.iter_after(self.group, id))
     }
 
     /// Whether there are none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.after(GameId(0)).next().is_none()
+    pub(crate) fn is_empty(&self) -> Result<bool, Error> {
+        let crossref = self.crossref.as_ref();
+        crossref.map_or(Ok(true), |crossref| crossref.is_empty(self.group))
     }
 
     /// Whether the game is one of them.
-    pub(crate) fn contains(&self, id: GameId) -> bool {
+    pub(crate) fn contains(&self, id: GameId) -> Result<bool, Error> {
         let crossref = self.crossref.as_ref();
-        crossref.is_some_and(|crossref| crossref.contains(self.group, id))
+        crossref.map_or(Ok(false), |crossref| crossref.contains(self.group, id))
     }
 }
 

@@ -130,16 +130,23 @@ impl Maker<'_> {
     pub fn listed(&self, section: Section) -> Result<Vec<u32>, Error> {
         let games = self.base.crossref(section.grouping())?;
         let Some(kind) = section.kind() else {
-            let has = |id: &u32| {
-                let group = section.group(*id);
-                group.is_some_and(|group| self.has_games(&games, group))
-            };
-            return Ok((0..=u32::from(Eco::COUNT)).filter(has).collect());
+            let mut codes = Vec::new();
+            for id in 0..=u32::from(Eco::COUNT) {
+                if let Some(group) = section.group(id)
+                    && self.has_games(&games, group)?
+                {
+                    codes.push(id);
+                }
+            }
+            return Ok(codes);
         };
         let names = self.base.entity_names(kind)?;
-        let has = |id| self.has_games(&games, GameGroup::Entity(kind, id));
-        let all = names.iter().filter(|(id, _)| has(*id));
-        let mut named: Vec<_> = all.map(|(id, name)| (name, id.0)).collect();
+        let mut named = Vec::new();
+        for (id, name) in names.iter() {
+            if self.has_games(&games, GameGroup::Entity(kind, id))? {
+                named.push((name, id.0));
+            }
+        }
         named.sort_unstable();
         Ok(named.into_iter().map(|(_, id)| id).collect())
     }
@@ -164,7 +171,7 @@ impl Maker<'_> {
                 None => Some(format!("eco/{title}.html")),
             };
             if let Some(path) = path {
-                rows.push((title, path, self.games(section, *id)?.ids().len()));
+                rows.push((title, path, self.games(section, *id)?.ids()?.len()));
             }
         }
         let title = match section {

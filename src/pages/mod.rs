@@ -117,9 +117,13 @@ pub struct GamesOf {
 
 impl GamesOf {
     /// Their numbers, ascending.
-    pub fn ids(&self) -> Cow<'_, [GameId]> {
+    ///
+    /// # Errors
+    ///
+    /// That of reading the base.
+    pub fn ids(&self) -> Result<Cow<'_, [GameId]>, Error> {
         match &self.chosen {
-            Some(chosen) => chosen.into(),
+            Some(chosen) => Ok(chosen.into()),
             None => self.crossref.games(self.group),
         }
     }
@@ -136,8 +140,11 @@ impl Maker<'_> {
         let crossref = self.base.crossref(section.grouping())?;
         let chosen = self.chosen.map(|chosen| {
             let games = crossref.iter_after(group, GameId(0));
-            games.filter(|id| chosen.contains(id.0)).collect()
+            let is_chosen =
+                |id: &Result<GameId, _>| id.as_ref().map_or(true, |id| chosen.contains(id.0));
+            games.filter(is_chosen).collect::<Result<_, _>>()
         });
+        let chosen = chosen.transpose()?;
         Ok(GamesOf {
             group,
             crossref,
@@ -146,9 +153,16 @@ impl Maker<'_> {
     }
 
     /// Whether a group has games that there are pages of.
-    fn has_games(&self, crossref: &Crossref, group: GameGroup) -> bool {
-        let mut games = crossref.iter_after(group, GameId(0));
-        games.any(|id| self.has(id))
+    fn has_games(&self, crossref: &Crossref, group: GameGroup) -> Result<bool, Error> {
+        if self.chosen.is_none() {
+            return Ok(!crossref.is_empty(group)?);
+        }
+        for id in crossref.iter_after(group, GameId(0)) {
+            if self.has(id?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether there is a page of this game.

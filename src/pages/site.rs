@@ -97,7 +97,7 @@ impl Site<'_> {
                 continue;
             };
             let games = self.maker.games(section, id).map_err(failed)?;
-            let games = games.ids();
+            let games = games.ids().map_err(failed)?;
             for piece in 1..=self.maker.pieces(section, id, games.len()) {
                 let folder = Path::new(section.name());
                 let folder = match piece {

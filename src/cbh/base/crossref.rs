@@ -1,14 +1,17 @@
 //! Groups of games that share a player, an event, an opening or a year.
 
+mod lists;
+
 use std::borrow::Cow;
-use std::ops::{Bound, Range};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::OrdMap;
 
-use crate::cbh::GameId;
+use self::lists::SortedGroups;
 use crate::cbh::base::summary::Summary;
 use crate::cbh::entities::{EntityId, EntityKind};
+use crate::cbh::{Error, GameId};
 use crate::game::Eco;
 
 /// The property by which games are grouped.
@@ -116,7 +119,8 @@ impl Grouping {
 /// no group. A reference beyond the end of the entity file is ignored.
 ///
 /// It describes the base at the time it was made. After a save there is a new
-/// one, which shares nearly all memory with it.
+/// one, which shares nearly all memory with it. Millions of games lie in a
+/// temporary file; what is read of it can fail with [`Error::Io`].
 #[derive(Clone, Debug)]
 pub struct Crossref {
     sorted: Arc<SortedGroups>,
@@ -131,98 +135,122 @@ enum Change {
     Left,
 }
 
-/// The games of every group, as of one scan of the base.
-#[derive(Debug)]
-struct SortedGroups {
-    grouping: Grouping,
-    /// Index in `games` of the first game of each group, and the total number.
-    starts: Vec<u32>,
-    /// Ascending in each group.
-    games: Vec<GameId>,
-}
-
 impl Crossref {
     /// The grouping.
     pub fn grouping(&self) -> Grouping {
-        self.sorted.grouping
+        self.sorted.grouping()
     }
 
     /// The games of `group`, ascending and each once, even if a player plays
     /// himself. None for a group of another grouping.
-    pub fn games(&self, group: GameGroup) -> Cow<'_, [GameId]> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn games(&self, group: GameGroup) -> Result<Cow<'_, [GameId]>, Error> {
         self.games_after(group, GameId(0))
     }
 
     /// As [`games`](Crossref::games), only those with an id above `after`.
-    pub fn games_after(&self, group: GameGroup, after: GameId) -> Cow<'_, [GameId]> {
-        let sorted = self.sorted.games_after(self.key(group), after);
-        match self.changes_after(group, after).next() {
-            None => sorted.into(),
-            Some(_) => self.iter_after(group, after).collect(),
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn games_after(&self, group: GameGroup, after: GameId) -> Result<Cow<'_, [GameId]>, Error> {
+        if self.has_changes(group) {
+            return self.iter_after(group, after).collect();
         }
+        self.sorted.games_after(self.key(group), after)
     }
 
-    /// As [`games_after`](Crossref::games_after), as an iterator.
-    pub fn iter_after(&self, group: GameGroup, after: GameId) -> impl Iterator<Item = GameId> {
-        let mut sorted = self
-            .sorted
-            .games_after(self.key(group), after)
-            .iter()
-            .peekable();
+    /// As [`games_after`](Crossref::games_after), as an iterator; an error is
+    /// its last item.
+    pub fn iter_after(
+        &self,
+        group: GameGroup,
+        after: GameId,
+    ) -> impl Iterator<Item = Result<GameId, Error>> {
+        let mut sorted = self.sorted.iter_after(self.key(group), after).peekable();
         let mut changes = self.changes_after(group, after).peekable();
         std::iter::from_fn(move || {
             loop {
-                let next = sorted.peek().map(|id| **id);
+                let next = match sorted.peek() {
+                    Some(Ok(id)) => Some(*id),
+                    Some(Err(_)) => return sorted.next(),
+                    None => None,
+                };
                 let Some((changed, change)) = changes.peek().copied() else {
-                    return sorted.next().copied();
+                    return sorted.next();
                 };
                 if next.is_some_and(|next| next < changed) {
-                    return sorted.next().copied();
+                    return sorted.next();
                 }
                 if next == Some(changed) {
                     sorted.next();
                 }
                 changes.next();
                 if change == Change::Came {
-                    return Some(changed);
+                    return Some(Ok(changed));
                 }
             }
         })
     }
 
     /// Returns whether `group` contains the game.
-    pub fn contains(&self, group: GameGroup, id: GameId) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn contains(&self, group: GameGroup, id: GameId) -> Result<bool, Error> {
         let key = self.key(group);
         let change = key.and_then(|key| self.changes.get(&(key, id)));
         match change {
-            Some(change) => *change == Change::Came,
-            None => self.sorted.games(key).binary_search(&id).is_ok(),
+            Some(change) => Ok(*change == Change::Came),
+            None => self.sorted.contains(key, id),
         }
     }
 
     /// Returns whether `group` has no games.
-    pub fn is_empty(&self, group: GameGroup) -> bool {
-        self.iter_after(group, GameId(0)).next().is_none()
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn is_empty(&self, group: GameGroup) -> Result<bool, Error> {
+        Ok(self.count(group)? == 0)
+    }
+
+    /// Number of games of `group`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn count(&self, group: GameGroup) -> Result<usize, Error> {
+        if self.has_changes(group) {
+            let mut games = self.iter_after(group, GameId(0));
+            return games.try_fold(0, |count, game| game.map(|_| count + 1));
+        }
+        Ok(self.sorted.range(self.key(group)).len())
     }
 
     /// The non-empty groups with their numbers of games, by ascending id, code
     /// (none comes last) or year (unknown comes first). The record of an entity
     /// among them may be deleted.
-    pub fn groups(&self) -> impl Iterator<Item = (GameGroup, usize)> {
-        // The last start is the end of the last group.
-        let sorted = self.sorted.starts.len().saturating_sub(1);
-        let sorted = u32::try_from(sorted).unwrap_or(u32::MAX);
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn groups(&self) -> Result<Vec<(GameGroup, usize)>, Error> {
         let last = self.changes.get_max().map_or(0, |((key, _), _)| key + 1);
-        (0..sorted.max(last)).filter_map(|key| {
-            let group = self.grouping().group(key);
-            let count = self.games(group).len();
-            (count > 0).then_some((group, count))
-        })
+        let keys = 0..self.sorted.group_count().max(last);
+        let groups = keys.map(|key| self.grouping().group(key));
+        let counts = groups.map(|group| Ok((group, self.count(group)?)));
+        let has_games = |counted: &Result<_, _>| !matches!(counted, Ok((_, 0)));
+        counts.filter(has_games).collect()
     }
 
     /// Memory it takes in bytes, without the changes.
     pub fn size(&self) -> usize {
-        4 * (self.sorted.starts.capacity() + self.sorted.games.capacity())
+        self.sorted.size()
     }
 
     /// Returns the crossref after a save that changed the summary `before` to
@@ -260,6 +288,10 @@ impl Crossref {
         (group.grouping() == self.grouping()).then(|| group.key())
     }
 
+    fn has_changes(&self, group: GameGroup) -> bool {
+        self.changes_after(group, GameId(0)).next().is_some()
+    }
+
     fn changes_after(
         &self,
         group: GameGroup,
@@ -272,26 +304,6 @@ impl Crossref {
             .range((Bound::Excluded(from), Bound::Unbounded));
         let of_group = changes.take_while(move |((of, _), _)| Some(*of) == key);
         of_group.map(|((_, id), change)| (*id, *change))
-    }
-}
-
-impl SortedGroups {
-    fn games(&self, key: Option<u32>) -> &[GameId] {
-        key.and_then(|key| self.range(key))
-            .and_then(|range| self.games.get(range))
-            .unwrap_or_default()
-    }
-
-    fn games_after(&self, key: Option<u32>, after: GameId) -> &[GameId] {
-        let games = self.games(key);
-        let from = games.partition_point(|&id| id <= after);
-        games.get(from..).unwrap_or_default()
-    }
-
-    fn range(&self, key: u32) -> Option<Range<usize>> {
-        let key = key as usize;
-        let (from, to) = (self.starts.get(key)?, self.starts.get(key + 1)?);
-        Some(*from as usize..*to as usize)
     }
 }
 
@@ -361,11 +373,7 @@ impl CrossrefBuilder {
         }
         starts.pop();
         Crossref {
-            sorted: Arc::new(SortedGroups {
-                grouping: self.grouping,
-                starts,
-                games,
-            }),
+            sorted: Arc::new(SortedGroups::new(self.grouping, starts, games)),
             changes: OrdMap::new(),
         }
     }
@@ -402,7 +410,12 @@ mod tests {
     }
 
     fn ids(crossref: &Crossref, group: GameGroup) -> Vec<u32> {
-        crossref.games(group).iter().map(|id| id.0).collect()
+        crossref
+            .games(group)
+            .unwrap()
+            .iter()
+            .map(|id| id.0)
+            .collect()
     }
 
     #[test]
@@ -410,13 +423,14 @@ mod tests {
         let crossref = crossref();
         let games = [0, 1, 2, 3, 4].map(|id| ids(&crossref, player(id)));
         assert_eq!(games, [vec![1, 5], vec![1, 3, 4], vec![3], vec![], vec![]]);
-        let counts: Vec<_> = crossref.groups().collect();
+        let counts = crossref.groups().unwrap();
         assert_eq!(counts, [(player(0), 2), (player(1), 3), (player(2), 1)]);
-        assert!(crossref.contains(player(1), GameId(3)));
-        assert!(!crossref.contains(player(1), GameId(5)));
-        assert!(crossref.is_empty(player(3)) && !crossref.is_empty(player(2)));
-        assert!(crossref.is_empty(GameGroup::Year(0)));
-        let after = crossref.games_after(player(1), GameId(3));
+        assert!(crossref.contains(player(1), GameId(3)).unwrap());
+        assert!(!crossref.contains(player(1), GameId(5)).unwrap());
+        let is_empty = |group| crossref.is_empty(group).unwrap();
+        assert!(is_empty(player(3)) && !is_empty(player(2)));
+        assert!(is_empty(GameGroup::Year(0)));
+        let after = crossref.games_after(player(1), GameId(3)).unwrap();
         assert_eq!(after.as_ref(), [GameId(4)]);
         // Five bounds of four groups, one place ahead, and six games.
         assert_eq!(crossref.size(), 4 * (6 + 6));
@@ -437,10 +451,11 @@ mod tests {
         crossref.change(None, Some(&game(6, 4, 5)), 5);
         let games = [0, 1, 4, 5].map(|id| ids(&crossref, player(id)));
         assert_eq!(games, [vec![1, 5], vec![1, 4], vec![6], vec![]]);
-        assert!(crossref.contains(player(4), GameId(6)));
-        assert!(!crossref.contains(player(1), GameId(3)));
-        assert_eq!(crossref.groups().last(), Some((player(4), 1)));
-        let after = crossref.games_after(player(0), GameId(1));
+        assert!(crossref.contains(player(4), GameId(6)).unwrap());
+        assert!(!crossref.contains(player(1), GameId(3)).unwrap());
+        let groups = crossref.groups().unwrap();
+        assert_eq!(groups.last(), Some(&(player(4), 1)));
+        let after = crossref.games_after(player(0), GameId(1)).unwrap();
         assert_eq!(after.as_ref(), [GameId(5)]);
     }
 
@@ -469,7 +484,7 @@ mod tests {
                 ..game(id, 0, 0)
             });
         }
-        let groups: Vec<_> = builder.build().groups().collect();
+        let groups = builder.build().groups().unwrap();
         let last = GameGroup::Eco(Eco::from_code("E99"));
         assert_eq!(groups, [(last, 1), (GameGroup::Eco(None), 1)]);
     }

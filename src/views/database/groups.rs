@@ -103,7 +103,7 @@ impl DatabaseVolume {
 
     /// Whether a group has games.
     pub(super) fn has_games(&self, group: GameGroup) -> Result<bool, Error> {
-        Ok(!self.groups.games(self.base.as_ref(), group)?.is_empty())
+        Ok(!self.groups.games(self.base.as_ref(), group)?.is_empty()?)
     }
 
     /// The directory of a group, if that has games.
@@ -117,8 +117,9 @@ impl DatabaseVolume {
     /// The game of this name, if it is in the group.
     pub(super) fn lookup_in_group(&self, group: GameGroup, name: &[u8]) -> Result<Node, Error> {
         let games = self.groups.games(self.base.as_ref(), group)?;
-        let id = self.id_of_name(name).filter(|id| games.contains(*id));
-        self.game(id.ok_or(Error::NotFound)?, Games::lists)
+        let id = self.id_of_name(name).ok_or(Error::NotFound)?;
+        let is_there = games.contains(id)?;
+        self.game(id, |entry| is_there && Games::lists(entry))
     }
 
     /// Lists codes or years that have games, with their cookies.
@@ -150,7 +151,7 @@ impl DatabaseVolume {
         };
         let ino = Ino::new(GAME, id.0);
         let games = self.groups.games(self.base.as_ref(), group);
-        if games.is_ok_and(|games| games.contains(id)) {
+        if games.and_then(|games| games.contains(id)).unwrap_or(false) {
             return Role::File(ino);
         }
         let summary = self.base.summary(id);

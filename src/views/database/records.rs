@@ -7,7 +7,7 @@
 
 use super::directories::Games;
 use super::{DatabaseVolume, GAME};
-use crate::cbh::{Entry, GameGroup, GameId, ListedRecord, RecordKind, TextLanguage};
+use crate::cbh::{self, Entry, GameGroup, GameId, ListedRecord, RecordKind, TextLanguage};
 use crate::fs::Error;
 use crate::fs::volume::{self, DirEntry, Ino, Listing, Node};
 use crate::search::GameSet;
@@ -117,8 +117,11 @@ impl DatabaseVolume {
         page: &mut volume::NumberListing<'_>,
     ) -> Result<(), Error> {
         let games = self.groups.games(self.base.as_ref(), group)?;
-        let mut games = games.after(GameId(first_id(after) - 1));
-        games.all(|id| page_game(id, page));
+        for id in games.after(GameId(first_id(after) - 1)) {
+            if !page_game(id?, page) {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -149,24 +152,25 @@ impl DatabaseVolume {
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
         let is_game = |entry: &Entry| entry.kind == RecordKind::Game;
-        let games = games.from(first_id(after)).map(GameId);
+        let games = games.from(first_id(after)).map(|id| Ok(GameId(id)));
         self.list_some(games, is_game, after, listing)
     }
 
     /// Lists those of `games`, which ascend, that `is_listed` has.
     fn list_some(
         &self,
-        games: impl Iterator<Item = GameId>,
+        games: impl Iterator<Item = Result<GameId, cbh::Error>>,
         is_listed: impl Fn(&Entry) -> bool,
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
         let mut rest = games.peekable();
         let mut page = RecordPage::default();
-        while let Some(first) = rest.peek().copied() {
+        while let Some(first) = rest.next().transpose()? {
             let end = first.0.saturating_add(GROUP_RECORDS);
-            let near = std::iter::from_fn(|| rest.next_if(|id| id.0 < end));
-            let near: Vec<GameId> = near.collect();
+            let is_near = |id: &Result<GameId, _>| id.as_ref().is_ok_and(|id| id.0 < end);
+            let near = std::iter::from_fn(|| rest.next_if(is_near)?.ok());
+            let near: Vec<GameId> = std::iter::once(first).chain(near).collect();
             let count = near.last().map_or(0, |last| last.0 - first.0 + 1);
             let is_listed =
                 |entry: &Entry| is_listed(entry) && near.binary_search(&entry.id).is_ok();

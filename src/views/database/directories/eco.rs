@@ -45,10 +45,12 @@ impl Eco {
 
     fn letter(base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
         let crossref = base.base.crossref(Grouping::Eco)?;
-        if Eco::of_letter(ino).all(|code| crossref.is_empty(code)) {
-            return Err(Error::NotFound);
+        for code in Eco::of_letter(ino) {
+            if !crossref.is_empty(code)? {
+                return Ok(base.directory_node(ino, 1));
+            }
         }
-        Ok(base.directory_node(ino, 1))
+        Err(Error::NotFound)
     }
 
     /// The group of this name: `B90` or `none`.

@@ -169,7 +169,7 @@ impl DatabaseVolume {
             HtmlNode::Game(id) => maker.page_of_game(GameId(id)).0,
             HtmlNode::Group(section, id, piece) => {
                 let games = self.games_of_page(section, id)?;
-                maker.page_of_group(section, id, &games.ids(), piece as usize)?
+                maker.page_of_group(section, id, &games.ids()?, piece as usize)?
             }
             HtmlNode::List(section, piece) => {
                 let listed = self.listed_on(section)?;

@@ -134,7 +134,7 @@ impl DatabaseVolume {
 
     /// How many pieces a page has; none if there are no games.
     pub(super) fn pieces_of_page(&self, section: Section, id: u32) -> Result<usize, Error> {
-        let games = self.games_of_page(section, id)?.ids().len();
+        let games = self.games_of_page(section, id)?.ids()?.len();
         if games == 0 {
             return Ok(0);
         }
