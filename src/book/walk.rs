@@ -363,3 +363,73 @@ fn line_of(book: &dyn Book, moves: &[Move]) -> Option<BookLine> {
     }
     Some(line)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::book::ctg::CtgBook;
+
+    fn sample() -> CtgBook {
+        CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap()
+    }
+
+    #[test]
+    fn a_walk_reaches_each_position_once_by_its_first_path() {
+        let (book, start) = (sample(), Position::default());
+        let mut walk = BookWalk::new(&book, &start, Limits::positions(1000)).unwrap();
+        let mut visits = Vec::new();
+        while let Some(visit) = walk.next_visit().unwrap() {
+            visits.push(visit);
+        }
+        assert_eq!(walk.reached().len(), visits.len());
+        let (reached, is_cut) = walk.finish().unwrap();
+        assert!(!is_cut && !reached.is_empty());
+        let mut sizes = vec![1; visits.len()];
+        for visit in visits.iter().rev() {
+            let number = visit.number;
+            assert_eq!(reached.number(&visit.position), Some(number));
+            let line = reached.line(number);
+            assert_eq!(line.len(), visit.ply as usize);
+            assert_eq!(reached.ply(number), visit.ply);
+            let mut position = start.clone();
+            let mut from = 0;
+            for m in line {
+                from = reached.number(&position).unwrap();
+                position.play(m).unwrap();
+            }
+            assert_eq!(position.key(), visit.position.key());
+            if let Some(last) = reached.line(number).last() {
+                assert!(reached.is_first_path(from, *last, number));
+                assert!(!reached.is_first_path(number, *last, number));
+                sizes[from as usize] += sizes[number as usize];
+            }
+        }
+        assert_eq!(reached.sizes(), sizes);
+        assert_eq!(sizes[0] as usize, reached.len());
+        // The main line comes first.
+        let main = visits
+            .iter()
+            .zip(0..)
+            .take_while(|(visit, ply)| visit.ply == *ply);
+        assert_eq!(main.count(), 15);
+    }
+
+    #[test]
+    fn a_walk_is_cut_at_its_limits() {
+        let (book, start) = (sample(), Position::default());
+        let walked = |positions, plies| {
+            let limits = Limits { positions, plies };
+            let walk = BookWalk::new(&book, &start, limits).unwrap();
+            let (reached, is_cut) = walk.finish().unwrap();
+            (reached.len(), is_cut)
+        };
+        let (all, _) = walked(1000, u32::MAX);
+        let all_positions = u32::try_from(all).unwrap();
+        assert_eq!(walked(all_positions, u32::MAX), (all, false));
+        assert_eq!(walked(all_positions - 1, u32::MAX), (all - 1, true));
+        assert_eq!(walked(1000, 0), (1, false));
+        assert_eq!(walked(1000, 1), (6, false));
+    }
+}

@@ -214,8 +214,10 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use super::super::table::CtgTable;
     use super::*;
     use crate::book::Book;
+    use crate::storage::MemoryFile;
 
     /// The defects of the sample book after `change` of the bytes of `[.ctg, .cto]`.
     fn told(change: impl FnOnce(&mut [Vec<u8>; 2])) -> Vec<(&'static str, u64, String)> {
@@ -277,6 +279,22 @@ mod tests {
             defects.contains(&("cto", 16, what.to_owned())),
             "{defects:?}"
         );
+    }
+
+    #[test]
+    fn a_node_is_reached_if_the_one_above_it_is_split() {
+        for (split, reached) in [
+            (0, &[0][..]),
+            (0b1, &[0, 1, 2]),
+            (0b101, &[0, 1, 2, 4, 6]),
+            (0b10_0011, &[0, 1, 2, 3, 5, 9, 13]),
+        ] {
+            let bytes = [&[0; 12][..], &[split]].concat();
+            let table = CtgTable::open(Box::new(MemoryFile::from(bytes))).unwrap();
+            let bitmap = Bitmap::open(table).unwrap().unwrap();
+            let nodes = (0..64).filter(|node| is_reached(&bitmap, *node).unwrap());
+            assert_eq!(nodes.collect::<Vec<u64>>(), reached, "{split:b}");
+        }
     }
 
     #[test]

@@ -422,3 +422,26 @@ fn on_page(start: u64, Malformed { offset, what }: Malformed) -> Defect {
         what,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::Position;
+
+    #[test]
+    fn a_book_of_more_than_4_gib_is_not_indexed() {
+        let sample = Path::new("fixtures/book/small/small.ctg");
+        let start = CanonicalBoard::of(&Position::default()).unwrap();
+        let find = |pages: u64| {
+            let mut book = CtgBook::open(sample).unwrap();
+            (book.entries, book.pages) = (None, pages);
+            book.find(&start)
+        };
+        assert!(find(19).unwrap().is_some());
+        // No more than 19 pages can be read.
+        let read = find(MAX_INDEXED_PAGES);
+        assert!(matches!(read, Err(Error::Io { .. })), "{read:?}");
+        let refused = find(MAX_INDEXED_PAGES + 1);
+        assert!(matches!(refused, Err(Error::Unsupported { .. })));
+    }
+}

@@ -432,7 +432,113 @@ fn numbers(statistics: &BookStatistics) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::book::ctg::CtgBook;
+
+    /// The sample book after a line: events and moves by turns.
+    fn written(line: &BookLine, plies: u32, has_numbers: bool, most: Option<usize>) -> Vec<String> {
+        let book = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();
+        let options = PgnOptions {
+            limits: Limits {
+                positions: 1000,
+                plies,
+            },
+            has_numbers,
+        };
+        let mut text = Vec::new();
+        let exported = match most {
+            None => write_pgn(&book, line, options, &mut text),
+            Some(most) => write_openings(&book, line, options, most, &mut text),
+        };
+        assert!(!exported.unwrap().is_cut);
+        let text = String::from_utf8(text).unwrap();
+        let parts = text.trim_end().split("\n\n");
+        let event = |part: &str| part.lines().next().unwrap().to_owned();
+        parts
+            .map(|part| match part.strip_prefix("[Event ") {
+                Some(tags) => event(tags),
+                None => part.replace('\n', " "),
+            })
+            .collect()
+    }
+
+    /// After 1. Nf3, as a position that was set up.
+    fn after_nf3() -> BookLine {
+        let fen = "rnbqkbnr/pppppppp/8/8/8/5N2/PPPPPPPP/RNBQKB1R b KQkq -";
+        let fen: shakmaty::fen::Fen = fen.parse().unwrap();
+        let mode = shakmaty::CastlingMode::Standard;
+        BookLine::set_up(Position::from_setup(fen.into_setup(), mode))
+    }
+
+    #[test]
+    fn each_position_goes_on_once_and_elsewhere_its_first_path_is_told() {
+        let game = written(&BookLine::default(), 99, false, None);
+        let moves = "1. e4 $1 $14 (1. Nf3 $146 d5 (1... Nf6 2. Ng1 (2. Nc3) 2... Ng8 \
+            {-> the start}) 2. h3 d4 3. e4 dxe3) (1. d4 $11 d5 2. c4 e6 3. Nc3 Nf6 4. Bg5 Be7 \
+            5. Qc2 O-O 6. O-O-O) (1. c4 $5 $19 e6 2. d4 Nf6 3. Nc3 d5 \
+            {-> 1. d4 d5 2. c4 e6 3. Nc3 Nf6}) (1. a4 $2 b5 2. axb5 a6 3. bxa6 Bb7 4. axb7 Qc8 \
+            5. bxa8=Q Qb7 6. Qxb8+ Qc8 7. Qxc7 Qxc7 8. Ra7 Qxa7) 1... e5 $8 $132 \
+            (1... c5 $14 2. Nf3 d6 3. d4 cxd4 4. Nxd4 Nf6 5. Nc3 a6 6. Bg5 e6 7. f4 Qb6 8. Qd2 \
+            Qxb2) (1... e6 2. e5 d5 3. exd6 cxd6) (1... d5 2. exd5 Kd7 3. Nf3 Kd6 4. Ke2 Kc5 \
+            5. Ng1 Kxd5 6. Nf3 Kd6 7. Ng1 a5 8. b4 axb4 9. a4 bxa3) 2. Nf3 Nc6 3. Bb5 a6 \
+            (3... Nf6 4. O-O Nxe4 5. d4 Nd6 6. Bxc6 dxc6 7. dxe5 Nf5 8. Qxd8+ Kxd8) 4. Ba4 Nf6 \
+            5. O-O Be7 6. Re1 b5 7. Bb3 O-O *";
+        assert_eq!(game, ["\"small\"]", moves]);
+        // The number of a first move of Black is told.
+        let [_, moves] = &written(&after_nf3(), 10, false, None)[..] else {
+            panic!();
+        };
+        let path = "{-> 1... Nf6 2. Ng1 Ng8 3. d4 d5 4. c4 e6 5. Nc3 Nf6}";
+        assert!(moves.contains(path), "{moves}");
+    }
+
+    #[test]
+    fn numbers_stand_behind_each_move() {
+        let [_, moves] = &written(&after_nf3(), 2, true, None)[..] else {
+            panic!();
+        };
+        let expected = "1... d5 {[%cbfs games=1 w=0 d=1 b=0]} \
+            (1... Nf6 {[%cbfs games=1 w=0 d=0 b=0]} 2. Ng1 {[%cbfs games=1 w=0 d=0 b=0]} \
+            (2. Nc3 {[%cbfs games=1 w=0 d=0 b=0]})) 2. h3 {[%cbfs games=1 w=0 d=1 b=0]} *";
+        assert_eq!(moves, expected);
+    }
+
+    #[test]
+    fn a_game_that_is_too_long_becomes_one_for_each_of_its_first_moves() {
+        let games = written(&BookLine::default(), 4, false, Some(330));
+        let expected = [
+            "\"small\"]",
+            "1. e4 $1 $14 (1. Nf3 $146) (1. d4 $11) (1. c4 $5 $19) (1. a4 $2) *",
+            "\"small: 1. e4\"]",
+            "1. e4 e5 $8 $132 (1... c5 $14 2. Nf3 d6) (1... e6 2. e5 d5) (1... d5 2. exd5 Kd7) \
+            2. Nf3 Nc6 *",
+            "\"small: 1. Nf3\"]",
+            "1. Nf3 d5 (1... Nf6 2. Ng1 (2. Nc3) 2... Ng8 {-> the start}) 2. h3 d4 *",
+            "\"small: 1. d4\"]",
+            "1. d4 d5 2. c4 e6 *",
+            "\"small: 1. c4\"]",
+            "1. c4 e6 2. d4 Nf6 *",
+            "\"small: 1. a4\"]",
+            "1. a4 b5 2. axb5 a6 *",
+        ];
+        assert_eq!(games, expected);
+        let shorter = written(&BookLine::default(), 5, false, Some(180));
+        assert_eq!(shorter.len(), 2 * 12);
+        assert_eq!(
+            shorter[3],
+            "1. e4 e5 $8 $132 (1... c5 $14) (1... e6) (1... d5) *"
+        );
+        assert_eq!(
+            shorter[22..],
+            ["\"small: 1. a4\"]", "1. a4 b5 2. axb5 a6 3. bxa6 *"]
+        );
+        // A game of so many bytes is whole.
+        let sizes =
+            [359, 358].map(|most| written(&BookLine::default(), 4, false, Some(most)).len());
+        assert_eq!(sizes, [2, 12]);
+    }
 
     #[test]
     fn a_game_is_named_after_as_many_of_its_moves_as_a_line_has_room_for() {

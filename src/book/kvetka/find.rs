@@ -252,6 +252,7 @@ mod tests {
     use super::*;
     use crate::book::Book;
     use crate::book::kvetka::KvetkaOptions;
+    use crate::book::kvetka::block::BLOCK_BYTES;
 
     #[test]
     fn positions_of_a_book_too_large_for_an_index_are_found() {
@@ -271,5 +272,40 @@ mod tests {
         }
         let other = crate::book::CanonicalBoard::from_fen(b"4k3/8/8/8/8/8/8/4K3 w - -");
         assert!(book.find(&other.unwrap()).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_told_and_makes_the_index_doubtful() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kvetka.kin");
+        for name in ["kvetka.kin", "kvetka_0.kob", "kvetka_1.kob"] {
+            std::fs::copy(
+                Path::new("fixtures/book").join(name),
+                folder.path().join(name),
+            )
+            .unwrap();
+        }
+        let opened = || KvetkaBook::open(&path, KvetkaOptions::default()).unwrap();
+        let (book, file) = (opened(), folder.path().join("kvetka_0.kob"));
+        let mut bytes = std::fs::read(&file).unwrap();
+        let at = bytes.len() - BLOCK_BYTES;
+        let keys: Vec<(usize, KvetkaKey)> = KvetkaBlock::new(&bytes[at..])
+            .elements()
+            .flatten()
+            .map(|element| (at + element.rest_offset, *element.key))
+            .collect();
+        let [(_, first), (behind, second), ..] = keys[..] else {
+            panic!("{keys:?}");
+        };
+        assert!(book.find_key(&second).unwrap().is_some());
+        assert!(book.index.get().is_none());
+        bytes[behind - first.len()..behind].copy_from_slice(&first);
+        std::fs::write(&file, bytes).unwrap();
+        let book = opened();
+        assert!(book.find_key(&second).unwrap().is_none());
+        assert!(book.index.get().is_some());
+        let defects = book.defects();
+        assert_eq!(defects.len(), 1, "{defects:?}");
+        assert!(defects[0].what.contains("not after the one before it"));
     }
 }

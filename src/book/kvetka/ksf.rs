@@ -447,3 +447,79 @@ fn name<'a>(reader: &mut ByteReader<'a>) -> Result<&'a [u8], Malformed> {
     }
     reader.take(length)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::MemoryFile;
+
+    /// A source with an address of so many bytes, and this many games.
+    fn source(address: usize, games: u32) -> Vec<u8> {
+        let characters = u32::try_from(address / 2).unwrap().to_be_bytes();
+        let games = games.to_be_bytes();
+        [&[1, 0][..], &characters, &vec![b'x'; address], &games].concat()
+    }
+
+    /// A game with names of so many bytes.
+    fn game(name: usize) -> Vec<u8> {
+        let length = u32::try_from(name).unwrap().to_be_bytes();
+        let name = [&length[..], &vec![b'n'; name]].concat();
+        let elo = [2700_u16, 2650].map(u16::to_be_bytes).concat();
+        [&[0, 0, 0, 9, 0, 0, 0, 7][..], &name, &name, &elo, &[1]].concat()
+    }
+
+    /// The file of one source and its games, and the defects known at opening.
+    fn opened(content: &[u8]) -> (Ksf, Vec<Defect>) {
+        let bytes = [&[0, 0, 0, 1, 0, 0, 0, 8][..], content].concat();
+        let mut defects = Vec::new();
+        let file = Box::new(MemoryFile::from(bytes));
+        let ksf = Ksf::open(file, &mut |defect| defects.push(defect)).unwrap();
+        (ksf, defects)
+    }
+
+    #[test]
+    fn an_address_has_up_to_64_kib() {
+        for (bytes, count) in [
+            (0, 1),
+            (600, 1),
+            (MAX_TEXT_BYTES, 1),
+            (MAX_TEXT_BYTES + 2, 0),
+        ] {
+            let (ksf, defects) = opened(&[source(bytes, 0), game(9)].concat());
+            assert_eq!(defects, []);
+            let addresses = ksf.addresses(9).unwrap();
+            assert_eq!(addresses, vec![vec![b'x'; bytes]; count], "{bytes}");
+        }
+    }
+
+    #[test]
+    fn names_have_up_to_64_kib() {
+        let page = encoding_rs::WINDOWS_1251;
+        let names = [3, MAX_TEXT_BYTES, 0, MAX_TEXT_BYTES + 1];
+        let games = names.map(game).concat();
+        let (ksf, _) = opened(&[source(6, 4), games].concat());
+        let mut defects = Vec::new();
+        for (at, length) in (0..).zip(names) {
+            let game = GameReference {
+                source: 0,
+                game: at,
+            };
+            let mut say = |defect| defects.push(defect);
+            let game = ksf.game(game, (ByteOrder::Big, page), &mut say).unwrap();
+            let Some(game) = game else {
+                assert_eq!(length, MAX_TEXT_BYTES + 1);
+                continue;
+            };
+            assert_eq!((game.white.len(), game.black.len()), (length, length));
+            let numbers = (game.address, game.length, game.white_elo, game.black_elo);
+            assert_eq!(numbers, (9, 7, 2700, 2650));
+            assert_eq!(game.result, GameResult::WhiteWon);
+        }
+        let [defect] = &defects[..] else {
+            panic!("{defects:?}");
+        };
+        let last = 8 + 16 + 3 * 21 + 2 * (3 + MAX_TEXT_BYTES) + 8;
+        assert_eq!(defect.offset, last as u64);
+        assert_eq!(defect.what, "a game of a source: a name of 65537 bytes");
+    }
+}
