@@ -120,4 +120,28 @@ mod tests {
         assert_eq!(of("a_1.ctg"), ["a_1.ctg"]);
         assert_eq!(of("b_0.kob"), ["b_0.kob"]);
     }
+
+    #[test]
+    fn any_file_of_a_book_opens_it_and_one_stands_for_it() {
+        let folder = Path::new("fixtures/book");
+        for (name, stem, stands) in [
+            ("small/small.ctg", "small", true),
+            ("small/small.cto", "small", false),
+            ("kvetka_0.kob", "kvetka", true),
+            ("kvetka_1.kob", "kvetka", false),
+            ("kvetka.kin", "kvetka", false),
+        ] {
+            let path = folder.join(name);
+            let book = open(&path, None).unwrap().unwrap();
+            assert_eq!(book.facts().stem, stem, "{name}");
+            assert!(belongs_to_book(&path), "{name}");
+            assert_eq!(stands_for_book(&path), stands, "{name}");
+            if stands {
+                assert_eq!(stem_of(&path).as_deref(), Some(stem), "{name}");
+            }
+        }
+        let other = folder.join("kvetka.pgn");
+        assert!(open(&other, None).is_none() && !belongs_to_book(&other));
+        assert!(open(&folder.join("none.ctg"), None).unwrap().is_err());
+    }
 }

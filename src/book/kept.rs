@@ -226,6 +226,7 @@ impl Examined {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::book::ctg::CtgBook;
 
     fn known() -> KnownOfBook {
         let mut lengths = Map::new();
@@ -253,6 +254,36 @@ mod tests {
         assert_eq!(back.examined, known().examined);
         assert_eq!(back.lengths, known().lengths);
         assert!(load(&path, "that book").unwrap().is_none());
+    }
+
+    #[test]
+    fn lengths_of_exports_are_kept_with_the_settings_they_depend_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let book = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();
+        let kept = |directory: Option<&Path>, settings: &str| {
+            BookCache::of(&book, directory, settings.to_owned())
+        };
+        let place = Some(directory.path());
+        for place in [place, None] {
+            let first = kept(place, "usual");
+            assert_eq!(first.length(ExportFormat::Epd), None);
+            first.keep_lengths(
+                &book,
+                [(ExportFormat::Epd, 70), (ExportFormat::Tsv, 9)].into_iter(),
+            );
+            assert_eq!(first.length(ExportFormat::Epd), Some(70));
+            first.keep_examined(&book, known().examined.unwrap());
+            assert_eq!(first.examined(), known().examined);
+        }
+        let again = kept(place, "usual");
+        let formats = [ExportFormat::Epd, ExportFormat::Tsv, ExportFormat::Pgn];
+        let lengths = formats.map(|format| again.length(format));
+        assert_eq!(lengths, [Some(70), Some(9), None]);
+        assert_eq!(again.examined(), known().examined);
+        for other in [kept(None, "usual"), kept(place, "other")] {
+            assert_eq!(other.length(ExportFormat::Epd), None);
+            assert_eq!(other.examined(), None);
+        }
     }
 
     #[test]

@@ -282,6 +282,19 @@ mod tests {
     }
 
     #[test]
+    fn a_position_on_the_page_of_others_is_told_if_there_is_a_directory() {
+        let mut book = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();
+        let swapped = told(|[_, entries]| {
+            let (nodes, _) = entries[16..].as_chunks_mut::<4>();
+            let mut used = nodes.iter_mut().filter(|page| **page != [0xFF; 4]);
+            std::mem::swap(used.next().unwrap(), used.next().unwrap());
+        });
+        assert!(swapped.len() > 1 && swapped.iter().all(|defect| defect.0 == "ctg"));
+        book.entries = None;
+        check(&book, &mut |defect| panic!("{defect}")).unwrap();
+    }
+
+    #[test]
     fn a_node_is_reached_if_the_one_above_it_is_split() {
         for (split, reached) in [
             (0, &[0][..]),

@@ -429,6 +429,31 @@ mod tests {
     use crate::game::Position;
 
     #[test]
+    fn nothing_is_looked_for_in_a_book_without_pages() {
+        let (folder, sample) = (
+            tempfile::tempdir().unwrap(),
+            Path::new("fixtures/book/small"),
+        );
+        for extension in ["ctg", "cto", "ctb"] {
+            let bytes = std::fs::read(sample.join(format!("small.{extension}"))).unwrap();
+            let pages = if extension == "ctg" {
+                PAGE_BYTES
+            } else {
+                bytes.len()
+            };
+            std::fs::write(
+                folder.path().join(format!("x.{extension}")),
+                &bytes[..pages],
+            )
+            .unwrap();
+        }
+        let book = CtgBook::open(&folder.path().join("x.ctg")).unwrap();
+        let start = CanonicalBoard::of(&Position::default()).unwrap();
+        assert!(book.find(&start).unwrap().is_none());
+        assert_eq!(book.defects(), []);
+    }
+
+    #[test]
     fn a_book_of_more_than_4_gib_is_not_indexed() {
         let sample = Path::new("fixtures/book/small/small.ctg");
         let start = CanonicalBoard::of(&Position::default()).unwrap();

@@ -77,3 +77,42 @@ impl CtgTable {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::MemoryFile;
+
+    #[test]
+    fn fields_are_the_same_in_memory_and_in_pieces() {
+        let numbers = (0..2 * PIECE_BYTES / 4 + 3).map(|number| 7 * number);
+        let bytes: Vec<u8> = numbers
+            .flat_map(|number| u32::try_from(number).unwrap().to_be_bytes())
+            .collect();
+        let file = || Box::new(MemoryFile::from(bytes.clone()));
+        let kept = CtgTable::open(file()).unwrap();
+        let read = CtgTable {
+            len: bytes.len() as u64,
+            content: TableContent::Read(file(), PageCache::new(PIECES, PIECE_BYTES)),
+        };
+        for (at, number) in (0..).step_by(4).zip(0..).take(bytes.len() / 4) {
+            let fields = [&kept, &read].map(|table| table.u32_at(at).unwrap());
+            assert_eq!(fields, [Some(7 * number); 2]);
+            let last = [&kept, &read].map(|table| table.u8_at(at + 3).unwrap());
+            assert_eq!(last, [bytes.get(at as usize + 3).copied(); 2]);
+        }
+        for table in [kept, read] {
+            assert_eq!(table.u32_at(bytes.len() as u64).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn a_table_of_up_to_1_mib_is_kept_in_memory() {
+        for (len, is_expected) in [(KEPT_BYTES, true), (KEPT_BYTES + 1, false)] {
+            let file = MemoryFile::from(vec![0; usize::try_from(len).unwrap()]);
+            let table = CtgTable::open(Box::new(file)).unwrap();
+            assert_eq!(matches!(table.content, TableContent::Kept(_)), is_expected);
+            assert_eq!(table.len(), len);
+        }
+    }
+}

@@ -197,12 +197,13 @@ impl ReachedTree<'_> {
         let mut game = Bounded {
             bytes: Vec::new(),
             most,
-            is_full: false,
         };
         let event = event_of_moves(event(self.book), &first_moves(line));
-        write_tags(&event, line, &mut game)?;
-        match self.write_movetext(line, plies, &mut game) {
-            Err(ExportError::Write(_)) if game.is_full => Ok(None),
+        let tags = write_tags(&event, line, &mut game);
+        let written = tags.map_err(ExportError::from);
+        match written.and_then(|()| self.write_movetext(line, plies, &mut game)) {
+            // That there is no more room.
+            Err(ExportError::Write(_)) => Ok(None),
             written => written.map(|()| Some(game.bytes)),
         }
     }
@@ -245,13 +246,11 @@ fn event_of_moves(book: &str, moves: &str) -> String {
 struct Bounded {
     bytes: Vec<u8>,
     most: usize,
-    is_full: bool,
 }
 
 impl Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if bytes.len() > self.most.saturating_sub(self.bytes.len()) {
-            self.is_full = true;
             return Err(std::io::ErrorKind::FileTooLarge.into());
         }
         self.bytes.extend_from_slice(bytes);
@@ -538,6 +537,7 @@ mod tests {
         let sizes =
             [359, 358].map(|most| written(&BookLine::default(), 4, false, Some(most)).len());
         assert_eq!(sizes, [2, 12]);
+        assert!(written(&BookLine::default(), 4, false, Some(1)).len() > 24);
     }
 
     #[test]

@@ -106,7 +106,12 @@ pub fn polyglot_move(m: Move) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::book::ctg::CtgBook;
+    use crate::book::export::ExportFormat;
+    use crate::book::walk::Limits;
 
     #[test]
     fn keys_are_those_that_polyglot_publishes() {
@@ -140,6 +145,25 @@ mod tests {
             let position = Position::from_setup(fen.into_setup(), shakmaty::CastlingMode::Standard);
             assert_eq!(polyglot_key(&position), key);
         }
+    }
+
+    #[test]
+    fn entries_are_sorted_by_position_and_weight() {
+        let book = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();
+        let mut bytes = Vec::new();
+        let limits = Limits::positions(1000);
+        let exported = ExportFormat::Polyglot.write(&book, limits, &mut bytes);
+        assert!(!exported.unwrap().is_cut);
+        let (entries, rest) = bytes.as_chunks::<16>();
+        assert!(rest.is_empty() && entries.is_sorted_by_key(|entry| entry[..8].to_vec()));
+        let start = polyglot_key(&Position::default()).to_be_bytes();
+        let of_start = entries.iter().filter(|entry| entry[..8] == start);
+        let moves: Vec<[u16; 4]> = of_start
+            .map(|entry| [8, 10, 12, 14].map(|at| u16::from_be_bytes([entry[at], entry[at + 1]])))
+            .collect();
+        // The move that is marked as good, and those that are never played.
+        let others = [0o625, 0o1030, 0o1232, 0o1333].map(|m| [m, 0, 0, 0]);
+        assert_eq!(moves, [&[[0o1434, 8, 0, 0]], &others[..]].concat());
     }
 
     #[test]

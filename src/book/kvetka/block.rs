@@ -218,6 +218,18 @@ mod tests {
     }
 
     #[test]
+    fn a_full_block_is_read_whole_though_its_keys_do_not_ascend() {
+        let mut content: Vec<u8> = (1..=72).flat_map(element).collect();
+        let mut last = element(5);
+        last.extend([0; 2]);
+        last[0] += 2;
+        content.append(&mut last);
+        let keys: Vec<u8> = (1..=72).chain([5]).collect();
+        assert_eq!(read(&block(2048, &content)), (keys.clone(), true));
+        assert_eq!(read(&block(2049, &content)), (keys[..72].to_vec(), false));
+    }
+
+    #[test]
     fn any_bytes_are_read_to_an_end() {
         for fill in 0..=255 {
             let bytes = [fill; BLOCK_BYTES];

@@ -274,38 +274,73 @@ mod tests {
         assert!(book.find(&other.unwrap()).unwrap().is_none());
     }
 
+    /// A copy of the sample book.
+    fn copied() -> tempfile::TempDir {
+        let (folder, sample) = (tempfile::tempdir().unwrap(), Path::new("fixtures/book"));
+        for name in ["kvetka.kin", "kvetka_0.kob", "kvetka_1.kob"] {
+            std::fs::copy(sample.join(name), folder.path().join(name)).unwrap();
+        }
+        folder
+    }
+
+    fn opened(folder: &tempfile::TempDir) -> KvetkaBook {
+        let path = folder.path().join("kvetka.kin");
+        KvetkaBook::open(&path, KvetkaOptions::default()).unwrap()
+    }
+
+    /// The first block: where the keys of its elements end in the file, and these.
+    fn first_block(bytes: &[u8]) -> Vec<(usize, KvetkaKey)> {
+        let at = bytes.len() - BLOCK_BYTES;
+        let block = KvetkaBlock::new(&bytes[at..]);
+        let elements = block.elements().flatten();
+        elements
+            .map(|element| (at + element.rest_offset, *element.key))
+            .collect()
+    }
+
     #[test]
     fn a_key_that_is_there_twice_is_told_and_makes_the_index_doubtful() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("kvetka.kin");
-        for name in ["kvetka.kin", "kvetka_0.kob", "kvetka_1.kob"] {
-            std::fs::copy(
-                Path::new("fixtures/book").join(name),
-                folder.path().join(name),
-            )
-            .unwrap();
-        }
-        let opened = || KvetkaBook::open(&path, KvetkaOptions::default()).unwrap();
-        let (book, file) = (opened(), folder.path().join("kvetka_0.kob"));
+        let folder = copied();
+        let file = folder.path().join("kvetka_0.kob");
         let mut bytes = std::fs::read(&file).unwrap();
-        let at = bytes.len() - BLOCK_BYTES;
-        let keys: Vec<(usize, KvetkaKey)> = KvetkaBlock::new(&bytes[at..])
-            .elements()
-            .flatten()
-            .map(|element| (at + element.rest_offset, *element.key))
-            .collect();
+        let keys = first_block(&bytes);
         let [(_, first), (behind, second), ..] = keys[..] else {
             panic!("{keys:?}");
         };
+        let book = opened(&folder);
         assert!(book.find_key(&second).unwrap().is_some());
         assert!(book.index.get().is_none());
         bytes[behind - first.len()..behind].copy_from_slice(&first);
         std::fs::write(&file, bytes).unwrap();
-        let book = opened();
+        let book = opened(&folder);
         assert!(book.find_key(&second).unwrap().is_none());
         assert!(book.index.get().is_some());
         let defects = book.defects();
         assert_eq!(defects.len(), 1, "{defects:?}");
         assert!(defects[0].what.contains("not after the one before it"));
+    }
+
+    #[test]
+    fn the_next_block_is_asked_for_a_key_behind_all_of_one() {
+        let folder = copied();
+        let bytes = std::fs::read(folder.path().join("kvetka_0.kob")).unwrap();
+        let keys = first_block(&bytes);
+        let kin = folder.path().join("kvetka.kin");
+        let mut firsts = std::fs::read(&kin).unwrap();
+        // The first key of the second block is another there.
+        firsts[43] ^= 1;
+        std::fs::write(&kin, firsts).unwrap();
+        let [first, last] = [keys[0], keys[keys.len() - 1]].map(|(_, mut key)| {
+            key[21] ^= 1;
+            key
+        });
+        assert!(first > keys[0].1 && last > keys[keys.len() - 1].1);
+        let book = opened(&folder);
+        assert!(book.find_key(&first).unwrap().is_none());
+        assert!(book.index.get().is_none() && book.defects().is_empty());
+        assert!(book.find_key(&last).unwrap().is_none());
+        assert!(book.index.get().is_some());
+        let what = "not the first key of block 1; the .kin is ignored";
+        assert_eq!(book.defects()[0].what, what);
     }
 }

@@ -460,7 +460,7 @@ mod tests {
         [&[1, 0][..], &characters, &vec![b'x'; address], &games].concat()
     }
 
-    /// A game with names of so many bytes.
+    /// A game with names of so many bytes, won by White.
     fn game(name: usize) -> Vec<u8> {
         let length = u32::try_from(name).unwrap().to_be_bytes();
         let name = [&length[..], &vec![b'n'; name]].concat();
@@ -490,6 +490,39 @@ mod tests {
             let addresses = ksf.addresses(9).unwrap();
             assert_eq!(addresses, vec![vec![b'x'; bytes]; count], "{bytes}");
         }
+    }
+
+    #[test]
+    fn a_source_has_no_more_games_than_fit() {
+        let games = [game(0), game(0)].concat();
+        for (claimed, fit) in [(1, 1), (2, 2), (3, 2)] {
+            let (ksf, _) = opened(&[source(6, claimed), games.clone()].concat());
+            let mut defects = Vec::new();
+            let sources = ksf.sources(ByteOrder::Big, &mut |defect| defects.push(defect));
+            assert_eq!(sources.unwrap()[0].games, fit);
+            let told: Vec<_> = defects.iter().map(|it| (it.offset, &*it.what)).collect();
+            let what = "source 0 has 3 games, 2 fit";
+            assert_eq!(
+                told,
+                if claimed > fit {
+                    vec![(20, what)]
+                } else {
+                    Vec::new()
+                }
+            );
+        }
+    }
+
+    #[test]
+    fn a_game_has_one_of_four_results() {
+        let results = [0, 1, 2, 3].map(|result| {
+            let mut bytes = game(3);
+            *bytes.last_mut().unwrap() = result;
+            let game = parse_game(&bytes).unwrap();
+            game.decode(encoding_rs::WINDOWS_1251).result
+        });
+        use GameResult::{BlackWon, Draw, Line, WhiteWon};
+        assert_eq!(results, [BlackWon, WhiteWon, Draw, Line]);
     }
 
     #[test]

@@ -211,3 +211,39 @@ impl KvetkaBook {
         Ok(ByteOrder::of(strings.iter().map(Vec::as_slice)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::Book;
+
+    #[test]
+    fn files_that_end_early_and_those_left_aside_are_told() {
+        let (folder, sample) = (tempfile::tempdir().unwrap(), Path::new("fixtures/book"));
+        let at = |name: &str| folder.path().join(name);
+        for (name, less) in [("kvetka_0.kob", 0), ("kvetka_1.kob", 100)] {
+            let bytes = std::fs::read(sample.join(name)).unwrap();
+            std::fs::write(at(name), &bytes[..bytes.len() - less]).unwrap();
+        }
+        std::fs::write(at("kvetka_3.kob"), "").unwrap();
+        let book = KvetkaBook::open(&at("kvetka_0.kob"), KvetkaOptions::default()).unwrap();
+        let counter = book.begin - 4;
+        let defects = book.defects().into_iter();
+        let told: Vec<_> = defects.map(|defect| (defect.offset, defect.what)).collect();
+        assert_eq!(
+            told,
+            [
+                (
+                    0,
+                    "kvetka_3.kob is left aside: no file has the number before it"
+                ),
+                (counter, "the header names 3 blocks, 2 are there"),
+                (
+                    2048,
+                    "the file ends inside a block, 1948 bytes of it are there"
+                ),
+            ]
+            .map(|(offset, what)| (offset, what.to_owned()))
+        );
+    }
+}
