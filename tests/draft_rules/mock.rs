@@ -316,10 +316,14 @@ impl Editor for Texts {
             (Ino::ROOT, b"X", [letter]) => {
                 let mut games = self.games.clone();
                 let letter = char::from(*letter).to_string();
-                for found in &mut games {
+                let mut renamed = Vec::new();
+                for (number, found) in (1..).zip(&mut games) {
+                    if found.text.contains('X') {
+                        renamed.push(game(number));
+                    }
                     found.text = found.text.replace('X', &letter);
                 }
-                self.store(games, Vec::new())
+                self.store(games, renamed)
             }
             (Ino::ROOT, b"X", _) => Err(Error::NotEmpty.into()),
             _ => Err(Error::NotPermitted.into()),

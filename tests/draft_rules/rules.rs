@@ -3,7 +3,7 @@
 use std::thread;
 
 use crate::mock::*;
-use cbfs::vfs::{Access, DirEntry, Ino, NodeKind, RenameMode};
+use cbfs::vfs::{Access, DirEntry, Handle, Ino, NodeKind, RenameMode};
 
 const ONE: &str = "000001.pgn";
 const TWO: &str = "000002.pgn";
@@ -862,6 +862,120 @@ fn unsupported_operations_are_refused() {
 }
 
 #[test]
+fn the_oldest_of_more_than_ten_thousand_further_names_of_games_goes() {
+    let mount = mount();
+    mount.write(GAMES, "oldest.pgn", "new *").unwrap();
+    mount.write(GAMES, "0.pgn", "newer *").unwrap();
+    let rename = |at: u32| {
+        let names = [at, at + 1].map(|at| format!("{at}.pgn"));
+        mount.rename((GAMES, &names[0]), (GAMES, &names[1]))
+    };
+    (0..9998).for_each(|at| rename(at).unwrap());
+    let game = mount.lookup(GAMES, FOUR);
+    assert_eq!(mount.lookup(GAMES, "oldest.pgn"), game);
+    rename(9998).unwrap();
+    assert_eq!(mount.lookup(GAMES, "oldest.pgn"), Err(libc::ENOENT));
+    assert_eq!(mount.lookup(GAMES, FOUR), game);
+    assert_eq!(mount.read(GAMES, "9999.pgn").unwrap(), "newer *\n");
+}
+
+#[test]
+fn a_scratch_file_of_up_to_16_mib_can_be_linked() {
+    let mount = mount_in(&[], tempfile::tempdir().unwrap(), 64 << 20);
+    mount.write(GAMES, "long", "x").unwrap();
+    let ino = mount.lookup(GAMES, "long").unwrap().ino;
+    let link = |length: u64, name: &str| {
+        let drafts = mount.vfs.drafts();
+        drafts.truncate(ino, None, length).unwrap();
+        let linked = drafts.link(ino, GAMES, name.as_bytes()).errno();
+        linked.map(|attr| attr.size)
+    };
+    assert_eq!(link(16 << 20, "copy"), Ok(16 << 20));
+    assert_eq!(link((16 << 20) + 1, "other"), Err(libc::EPERM));
+    // As a game it is read up to that length, too.
+    let save = |name: &str| mount.rename((GAMES, name), (GAMES, "x.pgn"));
+    assert_eq!(save("copy"), Err(libc::EINVAL));
+    assert_eq!(save("long"), Err(libc::EFBIG));
+}
+
+#[test]
+fn a_pgn_file_that_is_no_game_is_kept_unless_it_is_empty() {
+    let mount = mount();
+    for (length, is_kept) in [(0, false), (1, true)] {
+        let handle = mount.create(PLAYER, "x.PGN", false).unwrap();
+        mount.put(handle, 0, "text");
+        let ino = mount.lookup(PLAYER, "x.PGN").unwrap().ino;
+        mount
+            .vfs
+            .drafts()
+            .truncate(ino, Some(handle), length)
+            .unwrap();
+        mount.close(handle).unwrap();
+        assert_eq!(!mount.rejected().is_empty(), is_kept);
+        mount.unlink(PLAYER, "x.PGN").unwrap();
+        assert!(mount.rejected().is_empty());
+    }
+}
+
+#[test]
+fn a_game_cut_by_its_name_is_saved_by_a_program_that_has_it_open() {
+    let mount = mount();
+    let [one, other] = [(); 2].map(|()| mount.open(GAMES, ONE, UPDATE).unwrap());
+    mount.put(one, 0, "ONE");
+    let ino = mount.lookup(GAMES, ONE).unwrap().ino;
+    mount.vfs.drafts().truncate(ino, None, 3).unwrap();
+    mount.vfs.drafts().release(one);
+    assert!(mount.rejected().is_empty());
+    assert_eq!(mount.close(other), Err(libc::EINVAL));
+    assert_eq!(mount.rejected_text(ONE), "ONE");
+    assert_eq!(mount.games()[0], "one X *");
+}
+
+#[test]
+fn only_refused_drafts_can_be_removed_beside_the_games_and_appear_by_themselves() {
+    let mount = mount();
+    assert_eq!(mount.write(GAMES, ONE, "x"), Err(libc::EINVAL));
+    assert!(mount.state.path().join("base").is_dir());
+    let drafts = mount.vfs.drafts();
+    let about = mount.vfs.lookup(Ino::ROOT, b".cbfs").unwrap();
+    let rejected = mount.vfs.lookup(about.ino, b"rejected").unwrap();
+    let status = mount.vfs.lookup(about.ino, b"status").unwrap();
+    let permissions = [about, rejected, status].map(|attr| drafts.permissions(&attr).unwrap());
+    assert_eq!(permissions, [0o555, 0o755, 0o444]);
+    assert!(
+        [about.ino, rejected.ino]
+            .into_iter()
+            .all(|ino| drafts.may_appear(ino))
+    );
+    assert!(
+        ![Ino::ROOT, GAMES]
+            .into_iter()
+            .any(|ino| drafts.may_appear(ino))
+    );
+    assert_eq!(mount.unlink(about.ino, "status"), Err(libc::EPERM));
+}
+
+#[test]
+fn readers_keep_32_mib_of_texts_that_have_changed() {
+    let long = format!("{}*\n", "x".repeat((1 << 20) - 2));
+    let mount = mount_of(&[&long]);
+    let drafts = mount.vfs.drafts();
+    let ino = mount.lookup(GAMES, ONE).unwrap().ino;
+    let open = |count: usize| -> Vec<Handle> {
+        let opened = (0..count).map(|_| drafts.open_file(ino, Access::READ).unwrap());
+        opened.collect()
+    };
+    let (kept, beyond) = (open(32), open(1));
+    drafts.release(kept[0]);
+    let again = open(1);
+    mount.write(GAMES, ONE, "new *").unwrap();
+    for handle in kept[1..].iter().chain(&again) {
+        assert_eq!(drafts.attr_open(*handle).unwrap().size, 1 << 20);
+    }
+    assert_eq!(drafts.attr_open(beyond[0]).errno(), Err(libc::ESTALE));
+}
+
+#[test]
 fn a_link_to_a_scratch_name_is_a_copy() {
     let mount = mount();
     let attr = mount
@@ -926,6 +1040,24 @@ fn a_concurrent_save_is_not_overwritten() {
             .rejected_text("000001.txt")
             .contains("another program")
     );
+}
+
+#[test]
+fn a_draft_that_was_saved_does_not_overwrite_a_later_change_of_its_game() {
+    let mount = mount();
+    let stored = mount.open(GAMES, ONE, UPDATE).unwrap();
+    let new = mount.create(GAMES, "new.pgn", false).unwrap();
+    for (handle, text) in [(stored, "ONE"), (new, "new X *\n")] {
+        mount.put(handle, 0, text);
+        mount.vfs.drafts().flush(handle).unwrap();
+    }
+    mount.rename((Ino::ROOT, "X"), (Ino::ROOT, "Y")).unwrap();
+    for handle in [stored, new] {
+        mount.put(handle, 0, "off");
+        assert_eq!(mount.close(handle), Err(libc::EINVAL));
+    }
+    let games = ["ONE Y *", "two *", "three Y *", "new Y *"];
+    assert_eq!(mount.games(), games);
 }
 
 #[test]
