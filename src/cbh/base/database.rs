@@ -616,7 +616,23 @@ pub(in crate::cbh) fn record_offset(id: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cbh::base::copy_of_sample;
     use crate::storage::DiskFile;
+
+    #[test]
+    fn teams_and_labels_are_read_if_their_files_are_there() {
+        let folder = copy_of_sample();
+        let path = folder.path().join("sample.cbh");
+        let open = || Database::open(&path, &Options::default()).unwrap();
+        let database = open();
+        assert!(database.teams.is_some() && database.tags.is_some());
+        for file in ["cbe", "cbl"] {
+            std::fs::remove_file(path.with_extension(file)).unwrap();
+        }
+        let database = open();
+        assert!(database.teams.is_none() && database.tags.is_none());
+        assert_eq!(database.defects(), []);
+    }
 
     #[test]
     fn a_blob_that_was_cut_is_told_from_one_that_was_never_there() {

@@ -395,14 +395,16 @@ mod tests {
 
     #[test]
     fn magnitudes_on_which_sources_disagree_are_set_once_and_then_kept() {
-        let many = facts(&[(0x07, 10)]);
-        assert_eq!(many.over(GameFacts::default()).magnitudes, 1 << 7);
-        let stored = GameFacts {
-            flags: 1 << 7,
-            ..GameFacts::default()
-        };
-        assert_eq!(many.over(stored).magnitudes, 0);
-        assert!(many.differences(stored).is_empty());
+        for (kind, least) in [(0x07, 10), (0x09, 6)] {
+            let many = facts(&[(kind, least)]);
+            assert_eq!(many.over(GameFacts::default()).magnitudes, 1 << kind);
+            let stored = GameFacts {
+                flags: 1 << kind,
+                ..GameFacts::default()
+            };
+            assert_eq!(many.over(stored).magnitudes, 0);
+            assert!(many.differences(stored).is_empty());
+        }
     }
 
     #[test]

@@ -740,6 +740,33 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     use super::*;
+    use crate::storage::MemoryDirectory;
+
+    impl FolderTree for MemoryDirectory {
+        fn names(&self) -> Vec<OsString> {
+            self.files().into_keys().collect()
+        }
+
+        fn folder(&self, _: &OsStr) -> Option<Arc<dyn FolderTree>> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_base_inside_an_archive_has_its_own_name_and_that_of_the_archive() {
+        let tree = MemoryDirectory::new();
+        for kind in FileKind::ALL {
+            tree.put(format!("Base.{}", kind.extension()), *b"four");
+        }
+        let (archive, headers) = (Path::new("/a/Games.cbv"), OsStr::new("Base.cbh"));
+        let family = Family::inside(archive, headers, Arc::new(tree)).unwrap();
+        let names = ["cbv", "cbh"].map(|extension| family.name_for(extension));
+        assert_eq!(names, ["Games", "Base"]);
+        assert_eq!(family.length_and_time(FileKind::Moves).unwrap().0, 4);
+        let folder = tempfile::tempdir().unwrap();
+        let alone = Family::locate(&plant(folder.path(), b"Other")).unwrap();
+        assert_eq!(alone.name_for("cbh"), "Other");
+    }
 
     #[test]
     fn a_base_has_one_journal_in_whatever_case_it_is_named() {

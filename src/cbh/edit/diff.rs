@@ -52,8 +52,7 @@ struct CommonRun {
     len: usize,
 }
 
-/// Returns the common runs in order. Runs that are adjacent in both sequences
-/// are joined.
+/// Returns the common runs in order. No two are adjacent in both sequences.
 fn common_runs<T: PartialEq>(old: &[T], new: &[T]) -> Vec<CommonRun> {
     let equal_ends = old.iter().rev().zip(new.iter().rev());
     let tail = equal_ends.take_while(|(old, new)| old == new).count();
@@ -62,7 +61,7 @@ fn common_runs<T: PartialEq>(old: &[T], new: &[T]) -> Vec<CommonRun> {
         old.get(..old_end).unwrap_or_default(),
         new.get(..new_end).unwrap_or_default(),
     );
-    let mut runs = Runs::default();
+    let mut runs = Vec::new();
     while !old_rest.is_empty() && !new_rest.is_empty() {
         let search = DiffSearch::new(old_rest, new_rest);
         for run in search.runs.iter().rev() {
@@ -80,22 +79,8 @@ fn common_runs<T: PartialEq>(old: &[T], new: &[T]) -> Vec<CommonRun> {
         new: new_end,
         len: tail,
     });
-    runs.0
-}
-
-#[derive(Default)]
-struct Runs(Vec<CommonRun>);
-
-impl Runs {
-    fn push(&mut self, run: CommonRun) {
-        match self.0.last_mut() {
-            _ if run.len == 0 => {}
-            Some(last) if last.old + last.len == run.old && last.new + last.len == run.new => {
-                last.len += run.len;
-            }
-            _ => self.0.push(run),
-        }
-    }
+    runs.retain(|run| run.len > 0);
+    runs
 }
 
 /// A search from the start of both sequences.
@@ -231,6 +216,11 @@ mod tests {
         row[new.len()]
     }
 
+    fn are_in_turn(stretches: &[Stretch]) -> bool {
+        let mut pairs = stretches.iter().zip(stretches.iter().skip(1));
+        pairs.all(|(one, next)| one.is_same != next.is_same)
+    }
+
     #[test]
     fn stretches_differ_by_turns() {
         let stretch = |old, new, is_same| Stretch { old, new, is_same };
@@ -269,6 +259,7 @@ mod tests {
         let runs = common_runs(&old, &new);
         assert!(runs.first().unwrap().len >= 100);
         assert!(runs.last().unwrap().len >= 100);
+        assert!(are_in_turn(&compare(&old, &new)));
     }
 
     proptest! {
@@ -280,6 +271,7 @@ mod tests {
             let runs = common_runs(&old, &new);
             let count: usize = runs.iter().map(|run| run.len).sum();
             prop_assert_eq!(count, longest(&old, &new));
+            prop_assert!(are_in_turn(&compare(&old, &new)));
         }
     }
 }

@@ -629,3 +629,64 @@ impl Saver<'_> {
         Ok(found)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::base::copy_of_sample;
+    use crate::cbh::{OpenBase, Options};
+
+    fn saved(base: &mut OpenBase, edit: impl FnOnce(&mut Saver<'_>)) -> u32 {
+        let mut saver = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
+        edit(&mut saver);
+        let plan = saver.finish().unwrap();
+        base.store.commit(&plan.transaction).unwrap();
+        base.store.sync().unwrap();
+        plan.last_id
+    }
+
+    fn read(base: &OpenBase, id: GameId) -> Game {
+        let mut decoded = Decoded::default();
+        base.database.read_game(id, &mut decoded).unwrap();
+        decoded.game
+    }
+
+    #[test]
+    fn appended_games_have_the_numbers_after_the_last_one() {
+        let folder = copy_of_sample();
+        let path = folder.path().join("sample.cbh");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let last = base.database.last_id();
+        let [one, other] = [2, 3].map(|id| read(&base, GameId(id)));
+        let now_last = saved(&mut base, |saver| {
+            assert_eq!(saver.append(&one).unwrap(), GameId(last + 1));
+            assert_eq!(saver.append(&other).unwrap(), GameId(last + 2));
+        });
+        assert_eq!(now_last, last + 2);
+        base.reopen(&path).unwrap();
+        assert_eq!(base.database.last_id(), last + 2);
+        for (id, game) in [(1, one), (2, other)] {
+            let again = read(&base, GameId(last + id));
+            assert_eq!(again.headers.white, game.headers.white);
+            assert!(has_same_moves(&again.tree, &game.tree));
+        }
+    }
+
+    #[test]
+    fn a_change_of_the_event_alone_removes_search_caches() {
+        let folder = copy_of_sample();
+        let path = folder.path().join("sample.cbh");
+        let cache = folder.path().join("sample.cib");
+        std::fs::write(&cache, "stale").unwrap();
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let mut game = read(&base, GameId(1));
+        saved(&mut base, |saver| saver.replace(GameId(1), &game).unwrap());
+        assert!(cache.exists());
+        game.headers.tournament.rounds += 1;
+        saved(&mut base, |saver| saver.replace(GameId(1), &game).unwrap());
+        assert!(!cache.exists());
+        base.reopen(&path).unwrap();
+        let rounds = read(&base, GameId(1)).headers.tournament.rounds;
+        assert_eq!(rounds, game.headers.tournament.rounds);
+    }
+}

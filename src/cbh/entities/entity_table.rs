@@ -457,6 +457,7 @@ fn balanced(order: &[u32]) -> (i32, Vec<(u32, TreeNode)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cbh::GameId;
 
     #[test]
     fn a_sound_chain_has_all_deleted_records_and_no_other() {
@@ -487,6 +488,24 @@ mod tests {
         let kept = table.retain(&|id| id != 0 && id != 2);
         assert_eq!(kept[..4], [None, Some(0), None, Some(1)]);
         assert_eq!((table.capacity(), table.live_count()), (live - 2, live - 2));
+    }
+
+    #[test]
+    fn references_that_stand_there_already_are_no_change() {
+        let file = std::fs::read("fixtures/cbh/sample/sample.cbp").unwrap();
+        let file = crate::storage::MemoryFile::from(file);
+        let mut table = EntityTable::read(FileKind::Players, &file).unwrap();
+        assert_eq!([0, 2].map(|id| table.offset_of(id)), [32, 32 + 2 * 67]);
+        let [mut one, mut other] = [ReferenceCount::default(); 2];
+        one.add(GameId(7));
+        [7, 9].map(|game| other.add(GameId(game)));
+        for reference in [one, other, ReferenceCount::default()] {
+            assert!(table.set_reference(2, reference));
+            assert!(!table.set_reference(2, reference));
+            let first = reference.first.map_or(0, |first| first.0);
+            let stated = end_of(data_of(table.record(2)));
+            assert_eq!(stated, Some((reference.count, first)));
+        }
     }
 
     #[test]

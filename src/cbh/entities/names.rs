@@ -396,4 +396,33 @@ mod tests {
         assert_eq!(names.get(EntityId(7)), None);
         assert!(names.contains(EntityId(6)) && !names.contains(EntityId(7)));
     }
+
+    #[test]
+    fn a_changed_name_may_be_behind_all_that_were_read() {
+        let mut names = NamesBuilder::below(3);
+        names.add_team(
+            EntityId(1),
+            &Team {
+                title: "Hastings".to_owned(),
+                number: 2,
+                ..Team::default()
+            },
+        );
+        let mut names = names.build();
+        assert_eq!(names.bound(), 3);
+        assert_eq!(names.number(EntityId(1)), Some(2));
+        let mut one = AllNames {
+            starts: vec![0, 4],
+            live: IdSet::below(1),
+            text: "Lund".to_owned(),
+            numbers: vec![5],
+            ..AllNames::default()
+        };
+        one.live.insert(0);
+        assert!(names.change(EntityId(7), &one));
+        assert!(!names.change(EntityId(7), &one));
+        assert_eq!((names.bound(), names.number(EntityId(7))), (8, Some(5)));
+        let all: Vec<_> = names.iter().map(|(id, name)| (id.0, name)).collect();
+        assert_eq!(all, [(1, "Hastings"), (7, "Lund")]);
+    }
 }

@@ -466,3 +466,23 @@ fn size_of(cbh: &Path) -> Result<u64, Error> {
     }
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::base::copy_of_sample;
+
+    #[test]
+    fn the_size_of_a_base_is_that_of_all_its_files() {
+        let folder = copy_of_sample();
+        let path = folder.path().join("sample.cbh");
+        let size = size_of(&path).unwrap();
+        let database = Database::open(&path, &crate::cbh::Options::default()).unwrap();
+        assert_eq!(size, database.size_on_disk());
+        std::fs::write(folder.path().join("sample.txt"), "no file of the base").unwrap();
+        let moves = path.with_extension("cbg");
+        let length = moves.metadata().unwrap().len();
+        std::fs::remove_file(moves).unwrap();
+        assert_eq!(size_of(&path).unwrap(), size - length);
+    }
+}

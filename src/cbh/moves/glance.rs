@@ -274,6 +274,9 @@ mod tests {
             }
         }
         assert!(followed * 2 > all, "{followed} of {all}");
+        let mut sample = blobs("fixtures/cbh/sample/sample.cbh");
+        sample.retain(|blob| blob[0] & SET_UP == 0);
+        assert!(sample.iter().all(|blob| agrees(blob)));
     }
 
     #[test]

@@ -507,3 +507,18 @@ impl<'a> EntityEdits<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_games_has_the_lowest_number() {
+        let numbers = [(None, 7), (Some(3), 7), (Some(9), 7), (None, 0)];
+        let first = numbers.map(|(first, game)| {
+            let first = first_of(first.and_then(NonZeroU32::new), GameId(game));
+            first.map(NonZeroU32::get)
+        });
+        assert_eq!(first, [Some(7), Some(3), Some(7), None]);
+    }
+}

@@ -190,3 +190,25 @@ fn tell_offsets(header: &[u8], record: &mut [u8]) {
     extended.annotations_offset = told.1.into();
     extended.encode(record);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_teams_labels_and_kinds_of_ratings_need_a_record() {
+        let before = ExtendedRecord::decode(&ExtendedRecord::new_bytes(120));
+        let needs = |change: &dyn Fn(&mut ExtendedRecord)| {
+            let mut after = before;
+            change(&mut after);
+            needs_record(&before, &after)
+        };
+        assert!(needs(&|record| record.white_team = 0));
+        assert!(needs(&|record| record.black_team = 2));
+        assert!(needs(&|record| record.tag = 0));
+        assert!(needs(&|record| record.white_elo_type.bytes[0] ^= 2));
+        assert!(!needs(&|record| record.tag = -7));
+        assert!(!needs(&|record| record.black_team = -2));
+        assert!(!needs(&|record| record.moves_offset = 9));
+    }
+}

@@ -211,6 +211,39 @@ fn filled(count: u32) -> MemoryFile {
 }
 
 #[test]
+fn new_records_can_be_written_apart_from_what_changes_in_old_ones() {
+    let file = filled(100);
+    let mut editor = open(&file);
+    for name in [&b"x"[..], b"y"] {
+        editor.insert(&data(name)).unwrap();
+    }
+    editor.set_references(EntityId(5), 0x0201, 7).unwrap();
+    let mut whole = file.clone();
+    apply(&mut whole, &editor.writes().unwrap());
+    let mut parts = file.clone();
+    apply(&mut parts, &editor.writes_of_old().unwrap());
+    assert_ne!(parts.bytes, file.bytes);
+    assert_eq!(parts.bytes.len(), file.bytes.len());
+    let new = editor.new_records();
+    let new: Vec<Write> = new.map(|(at, bytes)| (at, bytes.to_vec())).collect();
+    apply(&mut parts, &new);
+    assert_eq!(parts.bytes, whole.bytes);
+}
+
+#[test]
+fn data_of_another_length_than_a_record_has_are_refused() {
+    let file = filled(3);
+    let mut editor = open(&file);
+    let whole = data(b"x");
+    for data in [&whole[..57], &[&whole[..], &[0]].concat()] {
+        let inserted = editor.insert(data);
+        assert!(matches!(inserted, Err(EditError::Damaged(12, _))));
+    }
+    assert!(editor.writes().unwrap().is_empty());
+    editor.insert(&whole).unwrap();
+}
+
+#[test]
 fn writes_cover_changed_bytes_data_first_header_last() {
     let mut file = filled(100);
     let size = file.bytes.len();

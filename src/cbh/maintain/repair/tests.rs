@@ -146,3 +146,15 @@ fn a_large_repair_is_split_into_transactions() {
     });
     assert!(between > 50, "{between}");
 }
+
+#[test]
+fn bytes_behind_the_records_of_entities_are_no_defect() {
+    let directory = damaged();
+    run(&directory, MOST_AT_ONCE).unwrap();
+    let name = OsStr::new("sample.cbp");
+    let mut players = directory.files()[name].clone();
+    players.extend([7; 2 * 67]);
+    directory.put(name, players.clone());
+    assert_eq!(run(&directory, MOST_AT_ONCE).unwrap(), [""; 0]);
+    assert_eq!(directory.files()[name], players);
+}
