@@ -444,9 +444,9 @@ fn a_damaged_first_page_of_entities_is_reported_and_the_games_stay() {
             assert_eq!(told("game 1 claims 200 moves"), 1, "{about}: {defects:#?}");
             let is_whole_lost = len > 32;
             assert!(defects.len() == 2 || is_whole_lost, "{about}: {defects:#?}");
-            let games = common::command::games_of(&base);
+            let games = common::games_of(&base);
             assert_eq!(games.len(), 14, "{about}");
-            let sound = common::command::games_of(&common::fixture("cbh/sample/sample.cbh"));
+            let sound = common::games_of(&common::fixture("cbh/sample/sample.cbh"));
             assert!(games == sound || is_whole_lost, "{about}");
         }
     }

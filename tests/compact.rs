@@ -14,10 +14,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::command::{
-    assert_same_files, cbfs, copy_of, defects_of, files_in, games_of, said, succeeds,
-};
-use common::{copy_of_base, fixture_bases, real_bases};
+use common::command::{assert_same_files, cbfs, copy_of, defects_of, files_in, said, succeeds};
+use common::{copy_of_base, fixture_bases, games_of, real_bases};
 
 fn text_path(path: &Path) -> &str {
     path.to_str().unwrap()

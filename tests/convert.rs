@@ -22,9 +22,9 @@ use cbfs::archive::{PackInput, pack};
 use cbfs::base;
 use cbfs::cbh::{Entry, FileKind, GameId, Options, TournamentExtras};
 use cbfs::storage::{DiskFile, MemoryFile};
-use common::command::{CBFS, cbfs, defects_of, files_in, games_of, said, succeeds};
-use common::fixture;
+use common::command::{CBFS, cbfs, defects_of, files_in, said, succeeds};
 use common::mounted::Mount;
+use common::{fixture, games_of};
 
 const FILES: [&str; 5] = ["2cbh", "2cbg", "2cba", "2lid", "ini"];
 

@@ -24,11 +24,11 @@ use std::time::{Duration, Instant, SystemTime};
 use cbfs::cbh::{self, Importer, OpenBase};
 use cbfs::import::{BadGame, BadText, ImportOptions, ImportStop, Session, Watch, for_each_text};
 use common::command::{
-    CBFS, assert_same_files, cbfs, copy_of, defects_of, files_in, games_of, said, succeeds,
+    CBFS, assert_same_files, cbfs, copy_of, defects_of, files_in, said, succeeds,
 };
 use common::games::{bad_texts, many_games};
 use common::pack::{bzip2, gzip, utf16, zip, zstd};
-use common::{copy_of_base, fixture_bases, real_bases};
+use common::{copy_of_base, fixture_bases, games_of, real_bases};
 
 /// The games of a base that PGN can carry: not deleted, and without damage.
 fn sound_games(cbh: &Path) -> Vec<String> {

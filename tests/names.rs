@@ -27,9 +27,9 @@ use cbfs::game::{Game, PlayerName, Source, Team};
 use cbfs::storage::MemoryFile;
 use proptest::prelude::*;
 
-use common::command::{cbfs, copy_of, defects_of, games_of, said, succeeds};
+use common::command::{cbfs, copy_of, defects_of, said, succeeds};
 use common::daemon::{Daemon, errno, save, with_tag};
-use common::{fixture, has_fuse, shared};
+use common::{fixture, games_of, has_fuse, shared};
 
 /// Last names of players in many scripts; `e` and its accent in one character
 /// and in two.

@@ -5,9 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use cbfs::cbh::{Database, Decoded, GameId, Options};
-
-use super::text_of;
+use cbfs::cbh::{Database, Options};
 
 /// Path of the program under test.
 pub(crate) const CBFS: &str = env!("CARGO_BIN_EXE_cbfs");
@@ -50,23 +48,6 @@ pub(crate) fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         }
     }
     files
-}
-
-/// The texts of all games, with their numbers and whether they are deleted.
-pub(crate) fn games_of(cbh: &Path) -> BTreeMap<u32, (bool, String)> {
-    let database = Database::open(cbh, &Options::default()).unwrap();
-    let mut entries = Vec::new();
-    database
-        .entries(GameId(1), database.last_id(), &mut entries)
-        .unwrap();
-    let mut decoded = Decoded::default();
-    let mut games = BTreeMap::new();
-    for entry in entries {
-        if database.read_game(entry.id, &mut decoded).is_ok() {
-            games.insert(entry.id.0, (entry.is_deleted, text_of(&decoded)));
-        }
-    }
-    games
 }
 
 /// The defects of a base, one per line, sorted.

@@ -29,16 +29,34 @@ pub(crate) mod texts;
 pub(crate) mod trees;
 pub(crate) mod volume;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cbfs::cbh::Decoded;
+use cbfs::cbh::{Database, Decoded, GameId, Options};
 
 /// The PGN text of a decoded game.
 pub(crate) fn text_of(decoded: &Decoded) -> String {
     let mut text = Vec::new();
     cbfs::pgn::encode(&decoded.game, &decoded.defects, &mut text);
     String::from_utf8(text).unwrap()
+}
+
+/// The texts of all games, with their numbers and whether they are deleted.
+pub(crate) fn games_of(cbh: &Path) -> BTreeMap<u32, (bool, String)> {
+    let database = Database::open(cbh, &Options::default()).unwrap();
+    let mut entries = Vec::new();
+    database
+        .entries(GameId(1), database.last_id(), &mut entries)
+        .unwrap();
+    let mut decoded = Decoded::default();
+    let mut games = BTreeMap::new();
+    for entry in entries {
+        if database.read_game(entry.id, &mut decoded).is_ok() {
+            games.insert(entry.id.0, (entry.is_deleted, text_of(&decoded)));
+        }
+    }
+    games
 }
 
 /// The folder of real bases, which is not part of the project. Without it,
