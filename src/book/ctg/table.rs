@@ -95,11 +95,11 @@ mod tests {
             len: bytes.len() as u64,
             content: TableContent::Read(file(), PageCache::new(PIECES, PIECE_BYTES)),
         };
-        for (at, number) in (0..).step_by(4).zip(0..).take(bytes.len() / 4) {
-            let fields = [&kept, &read].map(|table| table.u32_at(at).unwrap());
-            assert_eq!(fields, [Some(7 * number); 2]);
-            let last = [&kept, &read].map(|table| table.u8_at(at + 3).unwrap());
-            assert_eq!(last, [bytes.get(at as usize + 3).copied(); 2]);
+        for (number, field) in (0..).zip(bytes.as_chunks::<4>().0) {
+            let fields = [&kept, &read].map(|table| table.u32_at(4 * number).unwrap());
+            assert_eq!(fields, [Some(u32::from_be_bytes(*field)); 2]);
+            let last = [&kept, &read].map(|table| table.u8_at(4 * number + 3).unwrap());
+            assert_eq!(last, [Some(field[3]); 2]);
         }
         for table in [kept, read] {
             assert_eq!(table.u32_at(bytes.len() as u64).unwrap(), None);

@@ -521,8 +521,13 @@ mod tests {
             let game = parse_game(&bytes).unwrap();
             game.decode(encoding_rs::WINDOWS_1251).result
         });
-        use GameResult::{BlackWon, Draw, Line, WhiteWon};
-        assert_eq!(results, [BlackWon, WhiteWon, Draw, Line]);
+        let expected = [
+            GameResult::BlackWon,
+            GameResult::WhiteWon,
+            GameResult::Draw,
+            GameResult::Line,
+        ];
+        assert_eq!(results, expected);
     }
 
     #[test]

@@ -498,7 +498,8 @@ mod tests {
         assert_eq!([0, 2].map(|id| table.offset_of(id)), [32, 32 + 2 * 67]);
         let [mut one, mut other] = [ReferenceCount::default(); 2];
         one.add(GameId(7));
-        [7, 9].map(|game| other.add(GameId(game)));
+        other.add(GameId(7));
+        other.add(GameId(9));
         for reference in [one, other, ReferenceCount::default()] {
             assert!(table.set_reference(2, reference));
             assert!(!table.set_reference(2, reference));
