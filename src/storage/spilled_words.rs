@@ -1,6 +1,6 @@
 //! A word for each of many numbers, most of them in a file without a name.
 //!
-//! Words lie in blocks. Those used last are in memory, 4 MiB at most; the others
+//! Words lie in blocks. Those used last are in memory, 2 MiB at most; the others
 //! are in the file, for which nothing is kept but where they lie. What is here
 //! can be found out anew: a block that cannot be read back is forgotten. If there
 //! is no room for the file all blocks stay in memory.
@@ -28,7 +28,7 @@ const BLOCK_BYTES: usize = 8 * BLOCK_WORDS;
 const SHARDS: usize = 16;
 
 /// Blocks of a shard that are in memory.
-const MOST_BLOCKS: usize = 256;
+const MOST_BLOCKS: usize = 128;
 
 /// A word for each number; 0 where none was set.
 #[derive(Debug)]

@@ -116,8 +116,8 @@ impl TextCache {
 
     /// Keeps `text` as that of `key`.
     pub(crate) fn insert(&self, key: Key, text: Text) {
-        // Between texts of different lengths the allocator loses a quarter.
-        let bytes = (text.len() + ENTRY_BYTES) * 5 / 4;
+        // Between texts of different lengths the allocator loses a third.
+        let bytes = (text.len() + ENTRY_BYTES) * 4 / 3;
         self.put(self.shard(key), key, Arc::new(Once::from(text)), bytes);
     }
 
