@@ -171,7 +171,7 @@ impl Maker<'_> {
                 None => Some(format!("eco/{title}.html")),
             };
             if let Some(path) = path {
-                rows.push((title, path, self.games(section, *id)?.ids()?.len()));
+                rows.push((title, path, self.games(section, *id)?.count()?));
             }
         }
         let title = match section {

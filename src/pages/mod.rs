@@ -116,6 +116,18 @@ pub struct GamesOf {
 }
 
 impl GamesOf {
+    /// Number of them.
+    ///
+    /// # Errors
+    ///
+    /// That of reading the base.
+    pub fn count(&self) -> Result<usize, Error> {
+        match &self.chosen {
+            Some(chosen) => Ok(chosen.len()),
+            None => self.crossref.count(self.group),
+        }
+    }
+
     /// Their numbers, ascending.
     ///
     /// # Errors

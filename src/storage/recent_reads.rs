@@ -12,8 +12,8 @@ const MOST_READS: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 /// Number of bytes of the longest read that is remembered.
 const MOST_BYTES: usize = 1 << 11;
 
-/// Time that a read is remembered: longer than a request takes. After that,
-/// what another program has cut off is missed.
+/// Time that a read is remembered: longer than a request takes whose bytes the
+/// system has in memory. A read after that finds out what was cut off meanwhile.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// Version of the file, offset, and number of bytes.

@@ -1,18 +1,19 @@
 //! A word for each of many numbers, most of them in a file without a name.
 //!
 //! Words lie in blocks. Those used last are in memory, 2 MiB at most; the others
-//! are in the file, for which nothing is kept but where they lie. What is here
-//! can be found out anew: a block that cannot be read back is forgotten. If there
-//! is no room for the file all blocks stay in memory.
+//! are in the file, and a few bytes of each in memory. What is here can be found
+//! out anew: a block that cannot be read back is forgotten. As soon as there is no
+//! room for the file, blocks stay in memory.
 
 mod file;
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use lru::LruCache;
 use parking_lot::{Mutex, MutexGuard};
@@ -85,20 +86,27 @@ impl SpilledWords {
 
     /// Sets the word of `number`; gives the one before.
     pub(crate) fn set(&self, number: u64, word: u64) -> u64 {
-        let mut shard = self.shard(number / BLOCK);
-        let before = shard.set(number, &self.spill, |_| word);
-        shard.spill(&self.spill);
-        before
+        self.change(number / BLOCK, |block| {
+            std::mem::replace(block.word(number), word)
+        })
     }
 
     /// Sets these words of a block, but for those that are set.
     fn add(&self, block: u64, words: impl Iterator<Item = u64>) {
-        let mut shard = self.shard(block);
-        for (number, word) in (block * BLOCK..).zip(words) {
-            let known_or = |known| if known == 0 { word } else { known };
-            shard.set(number, &self.spill, known_or);
-        }
+        self.change(block, |block| {
+            let pairs = block.words.iter_mut().zip(words);
+            for (place, word) in pairs.filter(|(place, _)| **place == 0) {
+                *place = word;
+            }
+        });
+    }
+
+    /// Changes a block, which is made if there is none.
+    fn change<T>(&self, number: u64, change: impl FnOnce(&mut Block) -> T) -> T {
+        let mut shard = self.shard(number);
+        let changed = shard.change(number, &self.spill, change);
         shard.spill(&self.spill);
+        changed
     }
 
     /// How many words are set from `first` to `last`, both included.
@@ -106,6 +114,17 @@ impl SpilledWords {
         let shards = self.shards.iter();
         let counts = shards.map(|shard| shard.lock().count(first..=last, &self.spill));
         counts.sum()
+    }
+
+    /// The words of a block, which counts as no use of it.
+    fn words(&self, block: u64) -> [u64; BLOCK_WORDS] {
+        let shard = self.shard(block);
+        if let Some(block) = shard.recent.peek(&block) {
+            return block.words;
+        }
+        let place = shard.all.get(&block).and_then(|state| state.place);
+        let words = place.and_then(|place| self.spill.read(place));
+        words.unwrap_or([0; BLOCK_WORDS])
     }
 
     /// The numbers of all blocks, ascending.
@@ -140,24 +159,19 @@ impl Shard {
         self.recent.get_mut(&number).map(AsMut::as_mut)
     }
 
-    /// Sets the word of `number` to what `change` makes of the one before, which
-    /// it gives.
-    fn set(&mut self, number: u64, spill: &Spill, change: impl Fn(u64) -> u64) -> u64 {
-        let of_block = number / BLOCK;
-        if self.block(of_block, spill).is_none() {
-            self.all.insert(of_block, BlockState::default());
+    fn change<T>(&mut self, number: u64, spill: &Spill, change: impl FnOnce(&mut Block) -> T) -> T {
+        if self.block(number, spill).is_none() {
+            self.all.insert(number, BlockState::default());
         }
-        let block = self.recent.get_or_insert_mut(of_block, Box::default);
-        let word = block.word(number);
-        let before = *word;
-        *word = change(before);
-        let is_set = *word != 0;
-        block.is_changed |= *block.word(number) != before;
-        if let Some(state) = self.all.get_mut(&of_block) {
-            state.set = state.set.saturating_add(u8::from(is_set));
-            state.set = state.set.saturating_sub(u8::from(before != 0));
+        let block = self.recent.get_or_insert_mut(number, Box::default);
+        let before = block.words;
+        let changed = change(block);
+        block.is_changed |= block.words != before;
+        let set = block.words.iter().filter(|word| **word != 0).count();
+        if let Some(state) = self.all.get_mut(&number) {
+            state.set = u8::try_from(set).unwrap_or(u8::MAX);
         }
-        before
+        changed
     }
 
     /// Writes the blocks used least recently to the file until few are in memory.
@@ -221,15 +235,17 @@ impl Block {
 /// The file, made when the first block goes there.
 #[derive(Debug, Default)]
 struct Spill {
-    file: OnceLock<Option<File>>,
+    file: OnceLock<File>,
     /// How many blocks it has.
     blocks: AtomicU32,
+    /// There is no room for more.
+    is_full: AtomicBool,
 }
 
 impl Spill {
     fn read(&self, place: u32) -> Option<[u64; BLOCK_WORDS]> {
         let mut bytes = [0; BLOCK_BYTES];
-        let file = self.file.get()?.as_ref()?;
+        let file = self.file.get()?;
         file.read_exact_at(&mut bytes, offset_of(place)).ok()?;
         let mut words = [0; BLOCK_WORDS];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
@@ -241,15 +257,30 @@ impl Spill {
     /// Writes a block to its place, a new one if it has none yet; gives the place.
     /// None if there is no room.
     fn write(&self, place: Option<u32>, words: &[u64; BLOCK_WORDS]) -> Option<u32> {
-        let made = || tempfile::tempfile().inspect_err(|error| log::warn!("{error}"));
-        let file = self.file.get_or_init(|| made().ok()).as_ref()?;
+        if self.is_full.load(Relaxed) {
+            return None;
+        }
+        let written = self.try_write(place, words).inspect_err(|error| {
+            self.is_full.store(true, Relaxed);
+            log::warn!("lengths of games stay in memory: temporary file: {error}");
+        });
+        written.ok()
+    }
+
+    fn try_write(&self, place: Option<u32>, words: &[u64; BLOCK_WORDS]) -> io::Result<u32> {
+        let file = if let Some(file) = self.file.get() {
+            file
+        } else {
+            let made = tempfile::tempfile()?;
+            self.file.get_or_init(|| made)
+        };
         let place = place.unwrap_or_else(|| self.blocks.fetch_add(1, Relaxed));
         let mut bytes = [0; BLOCK_BYTES];
         for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
             *bytes = word.to_le_bytes();
         }
-        file.write_all_at(&bytes, offset_of(place)).ok()?;
-        Some(place)
+        file.write_all_at(&bytes, offset_of(place))?;
+        Ok(place)
     }
 }
 
@@ -326,9 +357,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_file_all_blocks_stay_in_memory() {
+    fn without_room_for_a_file_all_blocks_stay_in_memory() {
         let words = SpilledWords::default();
-        words.spill.file.get_or_init(|| None);
+        words.spill.is_full.store(true, Relaxed);
         for block in 0..MANY {
             words.set(block * BLOCK, word_of(block));
         }
@@ -339,7 +370,7 @@ mod tests {
     #[test]
     fn a_block_that_cannot_be_read_back_is_unknown() {
         let words = many();
-        let file = words.spill.file.get().unwrap().as_ref().unwrap();
+        let file = words.spill.file.get().unwrap();
         file.set_len(0).unwrap();
         assert_eq!((words.get(0), words.count(0, BLOCK - 1)), (0, 0));
         assert_eq!(words.set(0, 5), 0);

@@ -119,8 +119,8 @@ impl Grouping {
 /// no group. A reference beyond the end of the entity file is ignored.
 ///
 /// It describes the base at the time it was made. After a save there is a new
-/// one, which shares nearly all memory with it. Millions of games lie in a
-/// temporary file; what is read of it can fail with [`Error::Io`].
+/// one, which shares nearly all memory with it. More than 262,144 games, of
+/// all groups together, lie in a temporary file, of which reading can fail.
 #[derive(Clone, Debug)]
 pub struct Crossref {
     sorted: Arc<SortedGroups>,
@@ -163,8 +163,8 @@ impl Crossref {
         self.sorted.games_after(self.key(group), after)
     }
 
-    /// As [`games_after`](Crossref::games_after), as an iterator; an error is
-    /// its last item.
+    /// As [`games_after`](Crossref::games_after), as an iterator; after an error
+    /// games may be missing.
     pub fn iter_after(
         &self,
         group: GameGroup,
@@ -216,7 +216,11 @@ impl Crossref {
     ///
     /// [`Error::Io`].
     pub fn is_empty(&self, group: GameGroup) -> Result<bool, Error> {
-        Ok(self.count(group)? == 0)
+        if self.has_changes(group) {
+            let mut games = self.iter_after(group, GameId(0));
+            return Ok(games.next().transpose()?.is_none());
+        }
+        Ok(self.sorted.range(self.key(group)).is_empty())
     }
 
     /// Number of games of `group`.

@@ -132,13 +132,15 @@ impl Sizes {
     }
 
     fn word(&self, ino: Ino) -> u64 {
+        self.own_word(ino).unwrap_or_else(|| self.words.get(ino.0))
+    }
+
+    /// The word of a file that is not shared with other snapshots.
+    fn own_word(&self, ino: Ino) -> Option<u64> {
         if self.is_other(ino) {
-            self.others.get(ino.0)
-        } else if let Some(fresh) = self.fresh.get(&ino) {
-            fresh.word.load(Relaxed)
-        } else {
-            self.words.get(ino.0)
+            return Some(self.others.get(ino.0));
         }
+        Some(self.fresh.get(&ino)?.word.load(Relaxed))
     }
 
     /// How many lengths are known from `first` to `last`, both included.
@@ -187,7 +189,7 @@ impl Sizes {
         if !self.is_changed.swap(false, Relaxed) {
             return Ok(());
         }
-        let word_of = |number| self.word(Ino(number));
+        let word_of = |number, shared| self.own_word(Ino(number)).unwrap_or(shared);
         self.words.save(path, fingerprint, word_of)
     }
 }

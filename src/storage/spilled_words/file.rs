@@ -49,13 +49,16 @@ impl SpilledWords {
             let words = words.as_chunks().0.iter();
             let mut words = words.map(|word| u64::from_le_bytes(*word));
             let number = words.next().unwrap_or_default();
+            if number > u64::MAX / BLOCK {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
             self.add(number, words);
         }
         Ok(true)
     }
 
     /// Writes, for all numbers next to those of which words are set, what
-    /// `word_of` gives to `path`, whole or not at all.
+    /// `word_of` makes of a number and its word to `path`, whole or not at all.
     ///
     /// # Errors
     ///
@@ -64,7 +67,7 @@ impl SpilledWords {
         &self,
         path: &Path,
         fingerprint: &str,
-        word_of: impl Fn(u64) -> u64,
+        word_of: impl Fn(u64, u64) -> u64,
     ) -> io::Result<()> {
         write_whole(path, |file| {
             let mut file = BufWriter::new(file);
@@ -73,8 +76,8 @@ impl SpilledWords {
             for number in self.blocks() {
                 record.clear();
                 record.extend(number.to_le_bytes());
-                for number in number * BLOCK..(number + 1) * BLOCK {
-                    record.extend(word_of(number).to_le_bytes());
+                for (number, word) in (number * BLOCK..).zip(self.words(number)) {
+                    record.extend(word_of(number, word).to_le_bytes());
                 }
                 record.extend(xxh3_64(&record).to_le_bytes());
                 file.write_all(&record)?;
@@ -100,9 +103,7 @@ mod tests {
         for number in numbers {
             words.set(*number, *number);
         }
-        words
-            .save(path, "this base", |number| words.get(number))
-            .unwrap();
+        words.save(path, "this base", |_, word| word).unwrap();
     }
 
     #[test]

@@ -118,8 +118,8 @@ impl DatabaseVolume {
     pub(super) fn lookup_in_group(&self, group: GameGroup, name: &[u8]) -> Result<Node, Error> {
         let games = self.groups.games(self.base.as_ref(), group)?;
         let id = self.id_of_name(name).ok_or(Error::NotFound)?;
-        let is_there = games.contains(id)?;
-        self.game(id, |entry| is_there && Games::lists(entry))
+        games.contains(id)?.then_some(()).ok_or(Error::NotFound)?;
+        self.game(id, Games::lists)
     }
 
     /// Lists codes or years that have games, with their cookies.

@@ -10,7 +10,7 @@ use super::Grouping;
 use crate::cbh::{Error, GameId};
 use crate::storage::Spool;
 
-/// Games that stay in memory: more lie in a file.
+/// Games of all groups together that stay in memory: more lie in a file.
 const MOST_IN_MEMORY: usize = 1 << 18;
 
 /// Games that are read of the file at once.
@@ -154,13 +154,8 @@ fn parts<T: Default>(read: Result<T, Error>) -> (T, Option<Error>) {
 fn in_file(games: Vec<GameId>) -> Games {
     let write = || -> io::Result<Spool> {
         let mut file = Spool::begin()?;
-        let mut bytes = Vec::with_capacity(CHUNK * ID_BYTES);
-        for games in games.chunks(CHUNK) {
-            bytes.clear();
-            for id in games {
-                bytes.extend_from_slice(&id.0.to_le_bytes());
-            }
-            file.write_all(&bytes)?;
+        for id in &games {
+            file.write_all(&id.0.to_le_bytes())?;
         }
         Spool::end(file)
     };

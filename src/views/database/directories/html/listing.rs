@@ -106,10 +106,8 @@ impl DatabaseVolume {
             if pieces < piece as usize {
                 continue;
             }
-            let (name, node) = (
-                &name,
-                self.node_of_page(HtmlNode::Group(section, *id, piece))?,
-            );
+            let name = &name;
+            let node = self.node_of_page(HtmlNode::Group(section, *id, piece))?;
             if !listing(&DirEntry { name, node, cookie }) {
                 return Ok(());
             }
@@ -134,7 +132,7 @@ impl DatabaseVolume {
 
     /// How many pieces a page has; none if there are no games.
     pub(super) fn pieces_of_page(&self, section: Section, id: u32) -> Result<usize, Error> {
-        let games = self.games_of_page(section, id)?.ids()?.len();
+        let games = self.games_of_page(section, id)?.count()?;
         if games == 0 {
             return Ok(0);
         }
