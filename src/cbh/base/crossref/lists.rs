@@ -142,7 +142,7 @@ impl SortedGroups {
     }
 }
 
-/// What was read, or nothing and the error.
+/// The value that was read, an empty one if reading failed, and the error.
 fn parts<T: Default>(read: Result<T, Error>) -> (T, Option<Error>) {
     match read {
         Ok(read) => (read, None),
