@@ -8,15 +8,9 @@ pub(in crate::cbh) mod new_base;
 pub(in crate::cbh) mod opening;
 pub(in crate::cbh) mod parts;
 pub(in crate::cbh) mod references;
+#[cfg(test)]
+pub(in crate::cbh) mod samples;
 pub(in crate::cbh) mod summary;
 
-/// A copy of the sample base, for a test that changes it, in a folder of its own.
 #[cfg(test)]
-pub(in crate::cbh) fn copy_of_sample() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for file in std::fs::read_dir("fixtures/cbh/sample").unwrap() {
-        let file = file.unwrap().path();
-        std::fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
-    }
-    folder
-}
+pub(in crate::cbh) use samples::copy_of_sample;

@@ -469,20 +469,84 @@ fn size_of(cbh: &Path) -> Result<u64, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
-    use crate::cbh::base::copy_of_sample;
+    use crate::cbh::Options;
+    use crate::cbh::base::samples::{self, defects, told};
+    use crate::cbh::layout::top_games::TopGames;
+
+    fn compacted(base: &OpenBase, to: &Path) -> Compacted {
+        let new_base = NewBase::begin(to).unwrap();
+        let seen = std::cell::Cell::new(0);
+        let progress = |more| seen.set(seen.get() + more);
+        let done = compact(base, &new_base, &progress).unwrap();
+        assert_eq!(seen.get(), u64::from(done.kept));
+        new_base.finish().unwrap();
+        done
+    }
+
+    fn opened(path: &Path) -> OpenBase {
+        OpenBase::to_read(path, &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn a_copy_says_the_same_of_all_that_is_not_deleted() {
+        for name in samples::names() {
+            let (folder, path) = samples::copy_of(&name);
+            // The flags of each game are others, and every third one is deleted.
+            let mut bits = Vec::new();
+            let mut headers = fs::read(&path).unwrap();
+            for (id, record) in (1..).zip(headers[RECORD_BYTES..].chunks_mut(RECORD_BYTES)) {
+                record[0] |= if id % 3 == 1 { 0x80 } else { 0 };
+                TopGames::put_bits(&mut bits, id, (id % 4) as u8);
+            }
+            fs::write(&path, headers).unwrap();
+            fs::write(path.with_extension("flags"), TopGames::file_of(bits)).unwrap();
+            let base = opened(&path);
+            let [new, again] = ["new.cbh", "again.cbh"].map(|name| folder.path().join(name));
+            let done = compacted(&base, &new);
+            let copy = opened(&new);
+            let wanted = told(&base.database);
+            assert_eq!(done.kept as usize, wanted.len());
+            assert_eq!(done.kept + done.dropped, base.database.last_id());
+            let sizes = [&base, &copy].map(|base| base.database.size_on_disk());
+            assert_eq!(done.bytes, sizes);
+            for (wanted, found) in wanted.iter().zip(told(&copy.database)) {
+                assert_eq!(*wanted, found, "{name}");
+            }
+            let known = defects(&base.database);
+            let more: Vec<_> = defects(&copy.database).into_iter().collect();
+            assert!(
+                more.iter().all(|defect| known.contains(defect)),
+                "{name} {more:?}"
+            );
+            // A copy has nothing to leave out.
+            let nothing = Compacted {
+                kept: done.kept,
+                bytes: [sizes[1]; 2],
+                ..Compacted::default()
+            };
+            assert_eq!(compacted(&copy, &again), nothing, "{name}");
+            for file in FileKind::ALL {
+                let [new, again] =
+                    [&new, &again].map(|path| fs::read(path.with_extension(file.extension())).ok());
+                assert!(new == again, "{name} {file:?}");
+            }
+        }
+    }
 
     #[test]
     fn the_size_of_a_base_is_that_of_all_its_files() {
-        let folder = copy_of_sample();
+        let folder = samples::copy_of_sample();
         let path = folder.path().join("sample.cbh");
         let size = size_of(&path).unwrap();
-        let database = Database::open(&path, &crate::cbh::Options::default()).unwrap();
+        let database = Database::open(&path, &Options::default()).unwrap();
         assert_eq!(size, database.size_on_disk());
-        std::fs::write(folder.path().join("sample.txt"), "no file of the base").unwrap();
+        fs::write(folder.path().join("sample.txt"), "no file of the base").unwrap();
         let moves = path.with_extension("cbg");
         let length = moves.metadata().unwrap().len();
-        std::fs::remove_file(moves).unwrap();
+        fs::remove_file(moves).unwrap();
         assert_eq!(size_of(&path).unwrap(), size - length);
     }
 }
