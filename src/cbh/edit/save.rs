@@ -632,9 +632,12 @@ impl Saver<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::cbh::base::copy_of_sample;
-    use crate::cbh::{OpenBase, Options};
+    use crate::cbh::base::samples::{self, copy_of_sample};
+    use crate::cbh::{NewBase, OpenBase, Options};
+    use crate::game::{GameResult, RatingType};
 
     fn saved(base: &mut OpenBase, edit: impl FnOnce(&mut Saver<'_>)) -> u32 {
         let mut saver = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
@@ -649,6 +652,91 @@ mod tests {
         let mut decoded = Decoded::default();
         base.database.read_game(id, &mut decoded).unwrap();
         decoded.game
+    }
+
+    /// All games of a base that have no defects, with their numbers.
+    fn games_of(database: &Database) -> Vec<(GameId, Game)> {
+        let mut decoded = Decoded::default();
+        let ids = (1..=database.last_id()).map(GameId);
+        ids.filter_map(|id| {
+            let is_whole = database.read_game(id, &mut decoded).is_ok();
+            (is_whole && decoded.defects.is_empty()).then(|| (id, decoded.game.clone()))
+        })
+        .collect()
+    }
+
+    /// Moves, and all that is said of them and of the game, without spaces: where
+    /// the words are the same, the stored ones stay.
+    fn content(game: &Game) -> String {
+        let moves = moves::encode(game).unwrap();
+        let mut headers = game.headers.clone();
+        // An evaluation belongs to a line alone.
+        if headers.result != GameResult::Line {
+            headers.line_evaluation = 0;
+        }
+        for kind in [&mut headers.white_elo_type, &mut headers.black_elo_type] {
+            *kind = Some(*kind)
+                .filter(|kind| !kind.is_usual())
+                .unwrap_or_default();
+        }
+        let told = (headers, &game.annotations, &game.foreign_tags, moves);
+        format!("{told:?}").replace(' ', "").replace("\\n", "")
+    }
+
+    #[test]
+    fn a_base_of_the_games_of_another_says_the_same() {
+        for name in samples::names() {
+            let (folder, path) = samples::copy_of(&name);
+            let games = games_of(&Database::open(&path, &Options::default()).unwrap());
+            let new = NewBase::begin(&folder.path().join("new.cbh")).unwrap();
+            new.make_empty(SystemTime::UNIX_EPOCH).unwrap();
+            let path = new.path();
+            let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+            let last = saved(&mut base, |saver| {
+                for (_, game) in &games {
+                    saver.append(game).unwrap();
+                }
+            });
+            base.reopen(&path).unwrap();
+            let found = games_of(&base.database);
+            assert_eq!([last as usize, found.len()], [games.len(); 2]);
+            for ((id, found), (_, wanted)) in found.iter().zip(&games) {
+                assert_eq!(content(found), content(wanted), "{name} {}", id.0);
+            }
+            assert_eq!(samples::defects(&base.database), BTreeSet::new(), "{name}");
+        }
+    }
+
+    #[test]
+    fn games_that_trade_places_twice_are_as_before() {
+        // Annotations without a meaning stay among others where they are stored.
+        for name in samples::names().iter().filter(|name| *name != "misplaced") {
+            let (_folder, path) = samples::copy_of(name);
+            let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+            let before = games_of(&base.database);
+            let defects = samples::defects(&base.database);
+            let mut saver = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
+            for (id, game) in &before {
+                saver.replace(*id, game).unwrap();
+            }
+            assert!(saver.finish().unwrap().transaction.is_empty(), "{name}");
+            let traded: Vec<_> = before.iter().rev().collect();
+            for games in [traded, before.iter().collect()] {
+                saved(&mut base, |saver| {
+                    for ((id, _), (_, game)) in before.iter().zip(&games) {
+                        saver.replace(*id, game).unwrap();
+                    }
+                });
+                base.reopen(&path).unwrap();
+                let found = games_of(&base.database);
+                assert_eq!(found.len(), games.len());
+                for ((id, found), (_, wanted)) in found.iter().zip(games) {
+                    assert_eq!(content(found), content(wanted), "{name} {}", id.0);
+                }
+                let now = samples::defects(&base.database);
+                assert!(now.is_subset(&defects), "{name} {now:?}");
+            }
+        }
     }
 
     #[test]
