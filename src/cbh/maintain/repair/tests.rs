@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::cbh::{Family, Options};
+use crate::game::Defect;
 use crate::storage::{
     FileFilter, MemoryDirectory, SimulatedFailure, Storage, Store, StoreAccess, StoreOptions,
 };
@@ -22,28 +23,33 @@ type Files = BTreeMap<OsString, Vec<u8>>;
 
 /// A base with damaged file headers, records and trees.
 fn damaged() -> MemoryDirectory {
+    let directory = changed(&|extension| match extension {
+        // Next record number, and moves of game 5.
+        "cbh" => &[43, 46 * 5 + 45],
+        "cbg" => &[5, 17],
+        "cbj" => &[8],
+        // Roots, live records, counts and first games.
+        "cbp" => &[4, 20, 32 + 59, 32 + 67 * 3 + 63],
+        "cbt" => &[20, 32 + 91],
+        _ => &[],
+    });
+    directory.put("sample.CIT", *b"stale");
+    directory
+}
+
+/// The sample base with other bytes at some places of its files.
+fn changed<'p>(places: &dyn Fn(&str) -> &'p [usize]) -> MemoryDirectory {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/cbh/sample");
     let directory = MemoryDirectory::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_owned();
         let mut bytes = fs::read(&path).unwrap();
-        let places: &[usize] = match path.extension().unwrap().to_str().unwrap() {
-            // Next record number, and moves of game 5.
-            "cbh" => &[43, 46 * 5 + 45],
-            "cbg" => &[5, 17],
-            "cbj" => &[8],
-            // Roots, live records, counts and first games.
-            "cbp" => &[4, 20, 32 + 59, 32 + 67 * 3 + 63],
-            "cbt" => &[20, 32 + 91],
-            _ => &[],
-        };
-        for at in places {
+        for at in places(path.extension().unwrap().to_str().unwrap()) {
             bytes[*at] ^= 0x15;
         }
         directory.put(name, bytes);
     }
-    directory.put("sample.CIT", *b"stale");
     directory
 }
 
@@ -157,4 +163,90 @@ fn bytes_behind_the_records_of_entities_are_no_defect() {
     directory.put(name, players.clone());
     assert_eq!(run(&directory, MOST_AT_ONCE).unwrap(), [""; 0]);
     assert_eq!(directory.files()[name], players);
+}
+
+#[test]
+fn a_damaged_byte_of_a_header_is_repaired() {
+    let sound = files_of(&changed(&|_| &[])).0;
+    // Of each byte: unseen (.), refused (x), as before (=), or other than before,
+    // but sound (~).
+    for (file, wanted) in [
+        ("cbh", "...xx.====..............................====.."),
+        ("cbg", "======~~~~================"),
+        ("cba", "======~~~~================"),
+        ("cbp", "====~~~~====================...."),
+        ("cbt", "====~~~~====================...."),
+        ("cbtt", "....~...====...................."),
+    ] {
+        let outcome = |at| {
+            let place = [at];
+            let directory = changed(&|extension| if extension == file { &place } else { &[] });
+            match run(&directory, MOST_AT_ONCE) {
+                Err(_) => 'x',
+                Ok(told) if told.is_empty() => '.',
+                Ok(_) if files_of(&directory).0 == sound => '=',
+                Ok(_) => {
+                    assert_eq!(
+                        run(&directory, MOST_AT_ONCE).unwrap(),
+                        [""; 0],
+                        "{file} {at}"
+                    );
+                    '~'
+                }
+            }
+        };
+        let found: String = (0..wanted.len()).map(outcome).collect();
+        assert_eq!(found, wanted, "{file}");
+    }
+}
+
+#[test]
+fn a_damaged_byte_of_a_record_is_told_at_its_place() {
+    let told = |file: &str, at: usize| {
+        let place = [at];
+        let base = opened(&changed(&|extension| {
+            if extension == file { &place } else { &[] }
+        }));
+        let mut told = Vec::new();
+        let report = &mut |defect: Defect| told.push((defect.file, defect.offset));
+        base.unwrap().database.check(&|_| {}, report).unwrap();
+        told
+    };
+    // Game 4: its record, that of `.cbj`, and those of players, event, annotator
+    // and source.
+    let (here, extended) = (4 * 46, 32 + 3 * 120);
+    let (white, black, event, annotator, source) = (367, 434, 329, 94, 32);
+    for (of_record, wanted) in [
+        (1..5, vec![("cbj", extended + 30)]),
+        (5..9, vec![("cbj", extended + 12)]),
+        (9..11, vec![("cbh", here), ("cbp", white)]),
+        (11..12, vec![("cbp", white)]),
+        (12..14, vec![("cbh", here), ("cbp", black)]),
+        (14..15, vec![("cbp", black)]),
+        (15..18, vec![("cbh", here), ("cbt", event)]),
+        (18..21, vec![("cbh", here), ("cbc", annotator)]),
+        (21..24, vec![("cbh", here), ("cbs", source)]),
+        (24..27, vec![]),
+        (27..28, vec![("cbh", here + 27)]),
+        (28..39, vec![]),
+        (39..43, vec![("cbh", here + 39)]),
+        (43..44, vec![]),
+        (44..45, vec![("cbh", here + 43)]),
+        (45..46, vec![("cbh", here + 45)]),
+    ] {
+        for at in of_record {
+            let mut found = told("cbh", here as usize + at);
+            // What is there now instead of a blob or name is another defect.
+            found.truncate(wanted.len());
+            assert_eq!(found, wanted, "{at}");
+        }
+    }
+    for at in [12, 30] {
+        for byte in at..at + 8 {
+            assert_eq!(
+                told("cbj", (extended + byte) as usize),
+                [("cbj", extended + at)]
+            );
+        }
+    }
 }
