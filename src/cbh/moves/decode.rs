@@ -583,3 +583,71 @@ impl StreamReader<'_, '_> {
         Malformed::new(self.reader.position().saturating_sub(1), what)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::{Database, GameId, Options};
+
+    #[test]
+    fn only_moves_that_the_header_claims_are_missing_without_an_end_marker() {
+        let path = "fixtures/cbh/sample/sample.cbh".as_ref();
+        let database = Database::open(path, &Options::default()).unwrap();
+        let (mut decoder, mut game) = (MoveDecoder::default(), Game::default());
+        let mut stored = database.stored_game(GameId(5)).unwrap().moves;
+        let mut decode = |blob: &[u8], claimed| {
+            let read = decoder.decode(blob, claimed, &mut game);
+            let Irregularities {
+                lacks_end, surplus, ..
+            } = decoder.irregularities();
+            (read, lacks_end, surplus, main_line_count(&game))
+        };
+        let (read, lacks_end, surplus, count) = decode(&stored, u8::MAX);
+        assert_eq!((read, lacks_end, surplus), (Ok(()), false, 0));
+        assert!((10..100).contains(&count));
+        assert_eq!(decode(&stored, count + 1).0, Ok(()));
+        let len = stored.len();
+        stored.extend([1, 2]);
+        let (read, _, surplus, _) = decode(&stored, count);
+        let told = Malformed::new(len, "2 bytes after the end marker".to_owned());
+        assert_eq!((read, surplus), (Err(told), 2));
+        stored.truncate(len - 1);
+        for claimed in [0, count - 1, count, count + 1, u8::MAX - 1, u8::MAX] {
+            let (read, lacks_end, ..) = decode(&stored, claimed);
+            let is_missing = claimed > count && claimed < u8::MAX;
+            let what = format!("the data end after {count} moves of {claimed}");
+            let told = is_missing.then(|| Malformed::new(len - 1, what));
+            assert_eq!((read.err(), lacks_end), (told, true), "{claimed}");
+        }
+    }
+
+    #[test]
+    fn encodings_differ_by_their_mode() {
+        let modes = (0..=u8::MAX).filter_map(|mode| Some((mode, Encoding::of_mode(mode).ok()?)));
+        let told = modes.map(|(mode, encoding)| {
+            let marks = [
+                (encoding.is_compact, 'c'),
+                (encoding.is_chess960, '9'),
+                (encoding.from_h8, 'h'),
+            ];
+            let marks: String = marks
+                .iter()
+                .filter(|mark| mark.0)
+                .map(|mark| mark.1)
+                .collect();
+            format!("{mode}{marks}")
+        });
+        let told: Vec<String> = told.collect();
+        assert_eq!(told.join(" "), "0c 1 2ch 3h 4c 5 6ch 7h 10c9 11c9h");
+        let refused = |mode| Encoding::of_mode(mode).unwrap_err().what;
+        assert_eq!(
+            refused(8),
+            "encoding mode 8 (losing chess) is not supported"
+        );
+        assert_eq!(
+            refused(63),
+            "encoding mode 63 (an illegal position) is not supported"
+        );
+        assert_eq!(refused(40), "encoding mode 40 is not supported");
+    }
+}
