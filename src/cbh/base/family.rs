@@ -737,7 +737,9 @@ fn unsupported(path: &Path, what: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
     use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
     use crate::storage::MemoryDirectory;
@@ -874,6 +876,39 @@ mod tests {
             let family = Family::locate(&at(name)).unwrap();
             assert_eq!(family.default_path(FileKind::Headers), at("a.cbh"));
             assert_eq!(family.default_path(FileKind::Moves), at("a.cbg"));
+        }
+    }
+
+    #[test]
+    fn what_keeps_a_base_from_being_changed_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let path = plant(directory.path(), b"Base");
+        let because = |path: &Path| Family::locate(path).unwrap().read_only_because();
+        assert_eq!(because(&path), None);
+        let why = |name: &str, why| Some(format!("{}: {why}", at(name).display()));
+        let set_mode = |name, mode| fs::set_permissions(at(name), Permissions::from_mode(mode));
+        for name in ["Base.cbg", ".Base.cbfs-journal"] {
+            fs::write(at(name), "").unwrap();
+            set_mode(name, 0o444).unwrap();
+            assert_eq!(because(&path), why(name, "cannot be written"));
+            set_mode(name, 0o644).unwrap();
+        }
+        set_mode(".", 0o555).unwrap();
+        let folder = directory.path().display();
+        assert_eq!(because(&path), Some(format!("{folder}: cannot be written")));
+        set_mode(".", 0o755).unwrap();
+        assert_eq!(because(&path), None);
+        // With the journal's name the longest one is full.
+        let most = MOST_NAME - Family::journal_of(OsStr::new("")).len();
+        for (len, is_writable) in [(most, true), (most + 1, false)] {
+            let path = plant(directory.path(), &vec![b'x'; len]);
+            assert_eq!(because(&path).is_none(), is_writable);
+            let told = because(&path).unwrap_or_default();
+            let most = format!("at most {most} bytes");
+            assert!(is_writable || told.contains(&most), "{told}");
+            let family = Family::locate(&path).unwrap();
+            assert_eq!(family.ensure_room_for_journal().is_ok(), is_writable);
         }
     }
 
