@@ -217,7 +217,7 @@ impl EntityTable {
         let is_twice = node.left == node.right && node.left != NO_CHILD;
         let is_balanced = (-1..=1).contains(&node.balance);
         let (count, first) = end_of(data)?;
-        let is_counted = [count, first].iter().all(|&n| 0 < n && n.cast_signed() > 0);
+        let is_counted = [count, first].iter().all(|n| n.cast_signed() > 0);
         let is_plausible =
             is_link(node.left) && is_link(node.right) && !is_twice && is_balanced && is_counted;
         is_plausible.then_some((count, first))
@@ -488,6 +488,84 @@ mod tests {
         let kept = table.retain(&|id| id != 0 && id != 2);
         assert_eq!(kept[..4], [None, Some(0), None, Some(1)]);
         assert_eq!((table.capacity(), table.live_count()), (live - 2, live - 2));
+    }
+
+    fn read(bytes: &[u8]) -> Result<EntityTable, EditError> {
+        let file = crate::storage::MemoryFile::from(bytes.to_vec());
+        EntityTable::read(FileKind::Players, &file)
+    }
+
+    #[test]
+    fn a_file_may_end_behind_its_header_and_no_earlier() {
+        let mut bytes = std::fs::read("fixtures/cbh/sample/sample.cbp").unwrap();
+        bytes.truncate(32);
+        let table = read(&bytes).unwrap();
+        assert_eq!((table.present(), table.capacity()), (0, 0));
+        assert!(table.claimed() > 0);
+        bytes.truncate(31);
+        assert!(read(&bytes).is_err());
+        // The header may have so many bytes, and no more.
+        let most = u32::try_from(MOST_HEADER_BYTES - 28).unwrap();
+        for (further, is_believed) in [(most, true), (most + 1, false)] {
+            bytes.resize(28 + further as usize, 0);
+            bytes[24..28].copy_from_slice(&further.to_le_bytes());
+            bytes[..4].fill(0);
+            assert_eq!(read(&bytes).is_ok(), is_believed);
+        }
+    }
+
+    #[test]
+    fn a_file_without_a_header_is_rescued_if_half_of_its_records_agree() {
+        let bytes = std::fs::read("fixtures/cbh/sample/sample.cbp").unwrap();
+        let sound = read(&bytes).unwrap();
+        let count = sound.capacity();
+        let uses: Vec<ReferenceCount> = (0..count)
+            .map(|id| {
+                let (count, first) = end_of(data_of(sound.record(id))).unwrap();
+                let mut reference = ReferenceCount::default();
+                (0..count).for_each(|more| reference.add(GameId(first + more)));
+                reference
+            })
+            .collect();
+        let rescued = |change: &dyn Fn(&mut [u8], &mut Vec<ReferenceCount>)| {
+            let (mut bytes, mut uses) = (bytes.clone(), uses.clone());
+            bytes[..28].fill(0);
+            change(&mut bytes[32..], &mut uses);
+            let file = crate::storage::MemoryFile::from(bytes);
+            EntityTable::rescue(FileKind::Players, &file, &uses).unwrap()
+        };
+        let whole = rescued(&|_, _| {}).unwrap();
+        assert_eq!(whole.header.root, sound.header.root);
+        assert_eq!(whole.header.first_deleted, sound.header.first_deleted);
+        assert_eq!([whole.capacity(), whole.claimed_live()], [count; 2]);
+        // So many say something else.
+        for (others, is_believed) in [(count / 2, true), (count / 2 + 1, false)] {
+            let found = rescued(&|_, uses| {
+                for other in &mut uses[..others as usize] {
+                    other.add(GameId(1));
+                }
+            });
+            assert_eq!(found.is_some(), is_believed, "{others} of {count}");
+        }
+        // Of a record: links, balance, count, first game.
+        let size = sound.layout.record_bytes();
+        for (at, impossible) in [
+            (0, count.to_le_bytes()),
+            (4, count.to_le_bytes()),
+            (0, 0_u32.to_le_bytes()),
+            (4, (-2_i32).to_le_bytes()),
+            (8, [2; 4]),
+            (size - 8, [0; 4]),
+            (size - 4, [0; 4]),
+            (size - 8, [0xff; 4]),
+        ] {
+            let found = rescued(&|records, _| records[at..at + 4].copy_from_slice(&impossible));
+            assert!(found.is_none(), "{at} {impossible:?}");
+        }
+        let is_twice = rescued(&|records, _| {
+            records[..8].copy_from_slice(&[1, 0, 0, 0, 1, 0, 0, 0]);
+        });
+        assert!(is_twice.is_none());
     }
 
     #[test]

@@ -123,6 +123,51 @@ fn number_of(kind: EventKind) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cbh::entities::{Entity, NameForm};
+
+    #[test]
+    fn what_no_field_is_for_stays_in_a_record() {
+        let stored: Vec<u8> = (0..90)
+            .map(|at| if at < 70 { 0 } else { 0xa0 + at })
+            .collect();
+        let page = CodePage::WESTERN;
+        let mut value = Tournament::default();
+        Tournaments::decode(&stored, page, &mut value).unwrap();
+        let form = NameForm {
+            page,
+            is_utf8: false,
+        };
+        let over = |stored: &[u8], value: &Tournament| {
+            let entity = Entity::Tournament(value.clone());
+            entity.encode(Some(stored), form).unwrap().data
+        };
+        let encoded = |value: &Tournament| over(&stored, value);
+        assert_eq!(encoded(&value), stored);
+        let changed = |at: usize, change: &dyn Fn(&mut Tournament)| {
+            let mut other = value.clone();
+            change(&mut other);
+            let data = encoded(&other);
+            let changed: Vec<usize> = (0..90).filter(|&at| data[at] != stored[at]).collect();
+            assert_eq!(changed, [at]);
+            data[at]
+        };
+        assert_eq!(stored[74..76], [0xea, 0xeb]);
+        assert_eq!(changed(75, &|event| event.is_team_event = false), 0xea);
+        assert_eq!(changed(74, &|event| event.kind = EventKind::Swiss), 0xe4);
+        assert_eq!(changed(74, &|event| event.speed.blitz = false), 0xca);
+        assert_eq!(changed(74, &|event| event.speed.rapid = false), 0xaa);
+        assert_eq!(
+            changed(74, &|event| event.speed.correspondence = false),
+            0x6a
+        );
+        let mut swiss = value.clone();
+        swiss.kind = EventKind::Swiss;
+        // A number of no kind is lost with another kind.
+        assert_eq!(over(&encoded(&swiss), &value)[74], 0xe0);
+        assert_eq!(changed(76, &|event| event.nation = Nation(7)), 7);
+        assert_eq!(changed(78, &|event| event.category = 9), 9);
+        assert_eq!(changed(80, &|event| event.rounds = 11), 11);
+    }
 
     #[test]
     fn each_kind_of_event_has_a_number() {

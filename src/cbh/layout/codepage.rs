@@ -345,6 +345,24 @@ mod tests {
     }
 
     #[test]
+    fn three_of_five_letters_decide_for_cyrillic() {
+        let page = |label| CodePage::from_label(label).unwrap();
+        let detected = |text: &'static [u8]| CodePage::detect([], [text]).name() == "windows-1251";
+        // Five letters of Windows-1251, three of which are a word; and a sixth.
+        let [half, fewer]: [&[u8]; 2] = [
+            b"\xc8\xe2\xe0 m\xfc. \xe9n.",
+            b"\xc8\xe2\xe0 m\xfc. \xe9n m\xfc.",
+        ];
+        let more: &[u8] = b"\xc8\xe2\xe0\xed m\xfc. \xe9n.";
+        assert_eq!([fewer, half, more].map(detected), [false, false, true]);
+        let kept = |label| [fewer, half, more].map(|text| page(label).is_kept_by_text(text));
+        assert_eq!(kept("1251"), [false, true, true]);
+        assert_eq!(kept("1252"), [true, true, false]);
+        assert_eq!(kept("1250"), [true, true, false]);
+        assert_eq!(kept("koi8-r"), [true; 3]);
+    }
+
+    #[test]
     fn a_page_has_many_labels() {
         for (label, name) in [
             ("1251", "windows-1251"),
