@@ -49,3 +49,238 @@ pub(in crate::cbh) fn settled<'g>(read: &Game, edited: &'g Game) -> Cow<'g, Game
     }
     Cow::Owned(game)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{AnnotationText, TreeBuilder};
+
+    /// A game of six null moves, and a seventh in place of the second, with texts
+    /// such as `1>42.3 words`: after ply 1 in language 42 with lead 3. With `<` a
+    /// text stands before its ply.
+    fn game(texts: &str) -> Game {
+        let mut game = Game::default();
+        let mut line = TreeBuilder::new(&mut game.tree, &game.start.position);
+        line.play_null();
+        let after_first = line.branch();
+        for _ in 2..=6 {
+            line.play_null();
+        }
+        line.resume(after_first);
+        line.play_null();
+        for text in texts.split("; ").filter(|text| !text.is_empty()) {
+            let (place, words) = text.split_once(' ').unwrap();
+            let side = place.find(['<', '>']).unwrap();
+            let (language, lead) = place[side + 1..].split_once('.').unwrap();
+            let text = AnnotationText {
+                text: words.to_owned(),
+                language: Nation(language.parse().unwrap()),
+                lead: lead.parse().unwrap(),
+            };
+            let remark = match &place[side..=side] {
+                "<" => Annotation::TextBefore(text),
+                _ => Annotation::TextAfter(text),
+            };
+            let ply = game.tree.place(place[..side].parse().unwrap()).unwrap();
+            game.annotations.add(ply, remark);
+        }
+        game
+    }
+
+    fn texts(game: &Game) -> String {
+        let texts = game.annotations.iter().map(|(ply, remark)| {
+            let is_before = matches!(remark, Annotation::TextBefore(_));
+            let side = if is_before { '<' } else { '>' };
+            let text = remark.text().unwrap();
+            let (language, lead) = (text.language.0, text.lead);
+            format!("{}{side}{language}.{lead} {}", ply.index(), text.text)
+        });
+        texts.collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn texts_keep_the_language_and_lead_that_they_had() {
+        let two = "1>42.3 one; 2>42.3 two";
+        let other = "1>42.3 one; 2>7.5 two; 3>42.3 three";
+        let unsaid = "1>0.0 one; 1>42.3 two; 3>42.3 three";
+        for (stored, edited, wanted) in [
+            // Of the same words, there or elsewhere, or in place of others.
+            (two, "1>0.0 one; 3>0.0 two", "1>42.3 one; 3>42.3 two"),
+            (two, "1>0.0 new; 3>0.0 more", "1>42.3 new; 3>0.0 more"),
+            // What is said stays.
+            (two, "1>7.0 one; 2>0.5 two", "1>7.3 one; 2>42.5 two"),
+            // Those that had another one are not said to have it still.
+            (
+                other,
+                "1>0.0 one; 2>0.0 two; 3>0.0 new",
+                "1>42.3 one; 2>0.0 two; 3>42.3 new",
+            ),
+            (other, "1>0.0 one; 2>0.0 new", "1>42.3 one; 2>0.0 new"),
+            (unsaid, "1>0.0 one; 3>0.0 three", "1>0.0 one; 3>42.3 three"),
+            (unsaid, "1>0.0 new; 3>0.0 three", "1>0.0 new; 3>42.3 three"),
+            (unsaid, "1>42.3 new; 3>0.0 new", "1>42.3 new; 3>42.3 new"),
+            // Texts of the same words are paired in order.
+            (
+                "1>42.3 one; 1>7.5 one; 2>42.3 x",
+                "1>0.0 one; 1>0.0 one",
+                "1>42.3 one; 1>0.0 one",
+            ),
+            (
+                "1>7.5 one; 1>42.3 one; 2>42.3 x",
+                "1>0.0 one; 1>0.0 one",
+                "1>0.0 one; 1>42.3 one",
+            ),
+            (
+                "1>7.1 one; 2>42.3 one; 3>42.3 x",
+                "4>7.0 one; 5>0.0 one",
+                "4>7.0 one; 5>42.3 one",
+            ),
+            // Before and after are two places.
+            (
+                "2<42.3 one; 2>7.5 two; 3>42.3 x",
+                "2<0.0 new; 2>0.0 other",
+                "2<42.3 new; 2>0.0 other",
+            ),
+            (
+                "1>7.1 one; 1>42.3 two; 3>42.3 x",
+                "1>0.0 new; 1>7.0 newer",
+                "1>42.3 new; 1>7.0 newer",
+            ),
+        ] {
+            let read = game(stored);
+            let mut edited = game(edited);
+            assert_eq!(texts(&settled(&read, &edited)), texts(&edited));
+            (edited.open.language, edited.open.lead) = (true, true);
+            assert_eq!(
+                texts(&settled(&read, &edited)),
+                wanted,
+                "{stored} | {}",
+                texts(&edited)
+            );
+        }
+        let mut edited = game("1>0.0 new; 2>0.0 two");
+        edited.open.language = true;
+        assert_eq!(
+            texts(&settled(&game(two), &edited)),
+            "1>42.0 new; 2>42.0 two"
+        );
+        (edited.open.language, edited.open.lead) = (false, true);
+        assert_eq!(texts(&settled(&game(two), &edited)), "1>0.3 new; 2>0.3 two");
+    }
+
+    #[test]
+    fn texts_stay_before_the_moves_that_they_are_about() {
+        let first = "1>0.0 first; 2<0.0 one two three";
+        let named =
+            |ply: usize| move |game: &mut Game| game.open.named.extend(game.tree.place(ply));
+        let open = |game: &mut Game| game.open.places = true;
+        let cases: [(&str, &str, &dyn Fn(&mut Game), &str); 24] = [
+            ("2<0.0 one", "1>0.0 one", &open, "2<0.0 one"),
+            ("2<0.0 one", "1>0.0 one", &|_| {}, "1>0.0 one"),
+            (
+                "2<0.0 one two three",
+                "1>0.0 one two three four",
+                &open,
+                "2<0.0 one two three four",
+            ),
+            (
+                "2<0.0 one two three",
+                "1>0.0 quite another text",
+                &open,
+                "2<0.0 quite another text",
+            ),
+            (
+                "2<0.0 one; 4<0.0 two",
+                "1>0.0 one; 3>0.0 two",
+                &open,
+                "2<0.0 one; 4<0.0 two",
+            ),
+            (
+                "2<0.0 one; 2<0.0 two",
+                "1>0.0 one; 1>0.0 two",
+                &open,
+                "2<0.0 one two",
+            ),
+            // Another text stood after the move before.
+            (
+                first,
+                "1>0.0 first one two three",
+                &open,
+                "1>0.0 first; 2<0.0 one two three",
+            ),
+            (
+                first,
+                "1>0.0 first; 1>0.0 one two three",
+                &open,
+                "1>0.0 first; 2<0.0 one two three",
+            ),
+            (
+                first,
+                "1>0.0 one two three; 1>0.0 first",
+                &open,
+                "1>0.0 first; 2<0.0 one two three",
+            ),
+            (first, "1>0.0 first", &open, "1>0.0 first"),
+            (
+                first,
+                "1>0.0 quite another text",
+                &open,
+                "1>0.0 quite another text",
+            ),
+            (
+                first,
+                "1>0.0 first; 1>0.0 a b c d",
+                &open,
+                "1>0.0 first a b c d",
+            ),
+            // At least half of the words.
+            (
+                first,
+                "1>0.0 first; 1>0.0 one two x y",
+                &open,
+                "1>0.0 first; 2<0.0 one two x y",
+            ),
+            (
+                first,
+                "1>0.0 first; 1>0.0 one x y z",
+                &open,
+                "1>0.0 first one x y z",
+            ),
+            // A variation's first text needs no name.
+            ("7<0.0 one", "1>0.0 one", &open, "1>0.0 one"),
+            // Another text has the name now.
+            (
+                "2<0.0 one",
+                "1>0.0 one; 2<0.0 new",
+                &named(2),
+                "2<0.0 one new",
+            ),
+            (
+                "2<0.0 one",
+                "1>0.0 glued one; 2<0.0 new",
+                &named(2),
+                "1>0.0 glued; 2<0.0 one new",
+            ),
+            (
+                "2<0.0 one",
+                "1>0.0 other; 2<0.0 new",
+                &named(2),
+                "1>0.0 other; 2<0.0 new",
+            ),
+            ("2<0.0 one", "2<0.0 one", &named(2), "2<0.0 one"),
+            // A move of the same name and depth has none.
+            ("2<0.0 one", "7<0.0 new", &named(7), "1>0.0 new"),
+            ("2<0.0 one", "7<0.0 one", &named(7), "7<0.0 one"),
+            ("2<0.0 one; 7<0.0 two", "7<0.0 new", &named(7), "7<0.0 new"),
+            ("4<0.0 one", "2<0.0 new", &named(2), "2<0.0 new"),
+            ("4<0.0 one", "2<0.0 one", &named(2), "2<0.0 one"),
+        ];
+        for (stored, edited, change, wanted) in cases {
+            let read = game(stored);
+            let mut edited = game(edited);
+            change(&mut edited);
+            let found = texts(&settled(&read, &edited));
+            assert_eq!(found, wanted, "{stored} | {}", texts(&edited));
+        }
+    }
+}

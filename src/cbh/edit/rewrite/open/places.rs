@@ -382,3 +382,30 @@ fn shared<T: PartialEq>(old: &[T], new: &[T], all: usize) -> usize {
     let same: usize = same.map(|stretch| stretch.old.len()).sum();
     100 * same / all.max(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_alike_by_words_and_short_ones_by_characters() {
+        let letters = |count: usize| "abcdefghijklmnopqrstuvwxyz".get(..count).unwrap();
+        for (old, new, percent) in [
+            ("", "", 0),
+            ("good", "good", 100),
+            ("e4 is good", "e4 is bad", 66),
+            ("Anand", "Anande", 73),
+            ("one", "two", 23),
+            // Of the shorter one, or of a quarter of the longer one.
+            ("a longer text than that other", "longer that", 100),
+            ("a longer text than that other, of eight", "longer", 50),
+            ("a longer text than that other, of eight", "no longer", 50),
+            // 24 bytes are short, 25 are not.
+            (letters(24), letters(23), 85),
+            (letters(25), letters(24), 0),
+            (letters(24), letters(25), 0),
+        ] {
+            assert_eq!(likeness(old, new), percent, "{old} | {new}");
+        }
+    }
+}
