@@ -616,7 +616,7 @@ pub(in crate::cbh) fn record_offset(id: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cbh::base::copy_of_sample;
+    use crate::cbh::base::samples::{self, copy_of_sample};
     use crate::storage::DiskFile;
 
     #[test]
@@ -632,6 +632,41 @@ mod tests {
         let database = open();
         assert!(database.teams.is_none() && database.tags.is_none());
         assert_eq!(database.defects(), []);
+    }
+
+    #[test]
+    fn each_way_to_read_a_game_tells_the_same() {
+        let mut marks = std::collections::BTreeMap::new();
+        for name in samples::names() {
+            let (_folder, path) = samples::copy_of(&name);
+            let database = Database::open(&path, &Options::default()).unwrap();
+            let [mut whole, mut moves] = [(); 2].map(|()| Decoded::default());
+            let mut buffer = ReadBuffer::default();
+            for id in (1..=database.last_id()).map(GameId) {
+                let mut bytes = 0;
+                let Ok(()) = database.read_game_weighed(id, &mut whole, |taken| bytes = taken)
+                else {
+                    assert!(database.read_moves_only(id, &mut moves).is_err());
+                    continue;
+                };
+                database.read_moves_only(id, &mut moves).unwrap();
+                let tree = |game: &Game| format!("{:?} {:?}", game.start, game.tree);
+                assert_eq!(tree(&moves.game), tree(&whole.game), "{name} {id:?}");
+                assert!(moves.game.annotations.is_empty());
+                let mark = database.stored_fingerprint(id, &mut buffer).unwrap();
+                assert_eq!([whole.mark, moves.mark], [mark; 2], "{name} {id:?}");
+                let Ok(StoredGame { moves, annotations }) = database.stored_game(id) else {
+                    continue;
+                };
+                let remarks = annotations.as_ref().map_or(0, Vec::len);
+                assert_eq!(bytes, (moves.len() + remarks) as u64, "{name} {id:?}");
+                // Only what is stored alike has the same mark.
+                let stored = (moves, annotations);
+                let known = marks.entry(mark).or_insert_with(|| stored.clone());
+                assert_eq!(*known, stored, "{name} {id:?}");
+            }
+        }
+        assert!(marks.len() > 100, "{}", marks.len());
     }
 
     #[test]

@@ -740,6 +740,25 @@ mod tests {
     }
 
     #[test]
+    fn a_game_is_deleted_once_and_may_come_back() {
+        let folder = copy_of_sample();
+        let path = folder.path().join("sample.cbh");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let all = samples::told(&base.database);
+        for (is_deleted, left) in [(true, &all[1..]), (false, &all)] {
+            for is_change in [true, false] {
+                let mut saver = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
+                saver.set_deleted(GameId(1), is_deleted).unwrap();
+                let plan = saver.finish().unwrap();
+                assert_eq!(plan.transaction.is_empty(), !is_change);
+                base.store.commit(&plan.transaction).unwrap();
+                base.reopen(&path).unwrap();
+                assert_eq!(samples::told(&base.database), left);
+            }
+        }
+    }
+
+    #[test]
     fn appended_games_have_the_numbers_after_the_last_one() {
         let folder = copy_of_sample();
         let path = folder.path().join("sample.cbh");

@@ -404,3 +404,113 @@ impl Saver<'_> {
         Ok((read, size))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::cbh::base::database::lists::RecordPair;
+    use crate::cbh::base::samples;
+    use crate::cbh::{Decoded, OpenBase, Options};
+
+    /// All games of all sample bases that have no defects.
+    fn games() -> Vec<Game> {
+        let mut games = Vec::new();
+        let mut decoded = Decoded::default();
+        for name in samples::names() {
+            let path = format!("fixtures/cbh/{name}/{name}.cbh");
+            let database = Database::open(path.as_ref(), &Options::default()).unwrap();
+            for id in (1..=database.last_id()).map(GameId) {
+                if database.read_game(id, &mut decoded).is_ok() && decoded.defects.is_empty() {
+                    games.push(decoded.game.clone());
+                }
+            }
+        }
+        games
+    }
+
+    fn files(folder: &std::path::Path) -> BTreeMap<OsString, Vec<u8>> {
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap());
+        let files = files.filter(|file| !file.file_name().to_string_lossy().starts_with('.'));
+        files
+            .map(|file| (file.file_name(), fs::read(file.path()).unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn an_import_is_the_same_however_much_is_held() {
+        let games = games();
+        // One without `.cbj`, which the first game with a team makes.
+        for name in ["sample", "oldheaders"] {
+            let mut all = Vec::new();
+            for held in [usize::MAX, 1, 7, 100] {
+                let (folder, path) = samples::copy_of(name);
+                let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+                let last = base.database.last_id();
+                let importer = Importer::new(&base.database, &base.store, SystemTime::UNIX_EPOCH);
+                let mut importer = importer.holding(held);
+                for (id, game) in (last + 1..).zip(&games) {
+                    let game = PreparedGame::new(game.clone()).unwrap();
+                    assert_eq!(importer.append(game).unwrap().id, GameId(id));
+                }
+                assert_eq!(importer.stage.is_some(), held < games.len());
+                let done = importer.commit().unwrap();
+                let end = last + games.len() as u32;
+                assert_eq!((done.last_id, done.games), (end, last + 1..end + 1));
+                assert!(done.is_change);
+                base.reopen(&path).unwrap();
+                assert!(samples::defects(&base.database).is_empty(), "{name} {held}");
+                base.store.close().unwrap();
+                all.push(files(folder.path()));
+            }
+            assert!(all.iter().all(|files| files == &all[0]), "{name}");
+        }
+    }
+
+    #[test]
+    fn games_of_a_longer_import_take_the_place_of_those_of_a_shorter_one() {
+        let games = games();
+        let (_folder, path) = samples::copy_of("sample");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let last = base.database.last_id();
+        let ids = |range: Range<u32>| range.map(GameId).collect::<Vec<_>>();
+        let mut import = |count: usize, held, earlier: Range<u32>, removable| {
+            let importer = Importer::new(&base.database, &base.store, SystemTime::UNIX_EPOCH);
+            let mut importer = importer.holding(held).in_place_of(ids(earlier), removable);
+            for game in &games[..count] {
+                importer
+                    .append(PreparedGame::new(game.clone()).unwrap())
+                    .unwrap();
+            }
+            let done = importer.commit().unwrap();
+            base.reopen(&path).unwrap();
+            assert!(samples::defects(&base.database).is_empty());
+            let mut is_deleted = Vec::new();
+            let mut note = |record: &RecordPair<'_>| is_deleted.push(record.is_deleted);
+            base.database
+                .scan(last + 1..u32::MAX, false, &mut note)
+                .unwrap();
+            (done.all, is_deleted)
+        };
+        let new = last + 1;
+        assert_eq!(
+            import(3, 9, 0..0, 0..0),
+            (ids(new..new + 3), vec![false; 3])
+        );
+        let all = new..new + 3;
+        assert_eq!(
+            import(4, 9, all.clone(), all),
+            (ids(new..new + 4), vec![false; 4])
+        );
+        // Those that are left vanish if they may, and are deleted otherwise.
+        let all = new..new + 4;
+        let left = import(1, 9, all.clone(), new + 2..new + 4);
+        assert_eq!(left, (ids(new..new + 1), vec![false, true]));
+        let left = import(2, 9, new..new + 2, 0..0);
+        assert_eq!(left, (ids(new..new + 2), vec![false; 2]));
+        let left = import(1, 1, new..new + 2, new..new + 2);
+        assert_eq!(left.0, ids(new..new + 1));
+        assert!(left.1 == [false, true] || left.1 == [false], "{left:?}");
+    }
+}

@@ -239,3 +239,102 @@ impl Records {
 fn team(id: Option<u32>) -> i32 {
     id.and_then(|id| i32::try_from(id).ok()).unwrap_or(-1)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::cbh::base::samples;
+    use crate::cbh::{Database, OpenBase, Options};
+
+    type Mention = (ReferenceSite, String);
+
+    /// All mentions of a kind, each with the name of the entity.
+    fn mentions(database: &Database, kind: EntityKind) -> Vec<Mention> {
+        let mut saver = Saver::new(database, SystemTime::UNIX_EPOCH);
+        let mut mentions = Vec::new();
+        let mut note = |site| {
+            mentions.push(site);
+            None
+        };
+        let replaced = saver.replace_references(kind, 1..u32::MAX, &mut note);
+        assert!(replaced.unwrap().is_empty());
+        let named = mentions.into_iter().map(|site| {
+            let name = saver.entity_name(kind, site.entity).unwrap();
+            (site, name)
+        });
+        named.collect()
+    }
+
+    fn saved(base: &mut OpenBase, saver: impl FnOnce(&mut Saver<'_>)) {
+        let mut edit = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
+        saver(&mut edit);
+        let plan = edit.finish().unwrap();
+        base.store.commit(&plan.transaction).unwrap();
+        let path = base.database.family().default_path(FileKind::Headers);
+        base.reopen(&path).unwrap();
+        assert!(samples::defects(&base.database).is_empty());
+    }
+
+    #[test]
+    fn mentions_of_an_entity_become_those_of_another_and_again_its_own() {
+        let kinds = EntityKind::ALL.into_iter();
+        let cases = kinds.flat_map(|kind| ["sample", "headers", "texts"].map(|name| (name, kind)));
+        let mut merged = 0;
+        for (name, kind) in cases {
+            let (_folder, path) = samples::copy_of(name);
+            let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+            let before = mentions(&base.database, kind);
+            let Some(entity) = before.first().map(|(site, _)| site.entity) else {
+                continue;
+            };
+            let Some((other, _)) = before.iter().find(|(site, _)| site.entity != entity) else {
+                continue;
+            };
+            let all = 1..u32::MAX;
+            let mut data = Vec::new();
+            saved(&mut base, |saver| {
+                data = saver.entity_data(kind, entity).unwrap();
+                let merge = |site: ReferenceSite| (site.entity == entity).then_some(other.entity);
+                let replaced = saver.replace_references(kind, all.clone(), &mut { merge });
+                let sites = before.iter().map(|(site, _)| *site);
+                let wanted: Vec<_> = sites.filter(|site| site.entity == entity).collect();
+                assert_eq!(replaced.unwrap(), wanted);
+            });
+            merged += 1;
+            let now = mentions(&base.database, kind);
+            assert_eq!(now.len(), before.len());
+            for ((site, now), (was, old)) in now.iter().zip(&before) {
+                assert_eq!((site.game, site.side), (was.game, was.side));
+                let is_merged = was.entity == entity;
+                assert_eq!(
+                    site.entity,
+                    if is_merged { other.entity } else { was.entity }
+                );
+                assert!(is_merged || now == old, "{name} {old}");
+            }
+            saved(&mut base, |saver| {
+                assert_eq!(saver.find_entity_data(kind, &data).unwrap(), None);
+                let again = saver.entity_of_data(kind, &data).unwrap();
+                assert_eq!(saver.find_entity_data(kind, &data).unwrap(), Some(again));
+                let mut part = |site: ReferenceSite| {
+                    let is_there =
+                        |was: &ReferenceSite| (was.game, was.side) == (site.game, site.side);
+                    let was = before.iter().find(|(was, _)| is_there(was));
+                    was.filter(|(was, _)| was.entity == entity).map(|_| again)
+                };
+                saver
+                    .replace_references(kind, all.clone(), &mut part)
+                    .unwrap();
+            });
+            let told = |mentions: Vec<Mention>| -> Vec<_> {
+                let told = mentions.into_iter();
+                told.map(|(site, name)| (site.game, site.side, name))
+                    .collect()
+            };
+            assert_eq!(told(mentions(&base.database, kind)), told(before));
+        }
+        assert!(merged > 10, "{merged}");
+    }
+}
