@@ -913,6 +913,108 @@ mod tests {
     }
 
     #[test]
+    fn a_base_is_read_without_a_journal_that_is_of_no_use() {
+        let folder = crate::cbh::base::copy_of_sample();
+        let family = Family::locate(&folder.path().join("sample.cbh")).unwrap();
+        let journal = family.journal();
+        let opens = |access| family.store(access, "").is_ok();
+        let all = || {
+            let accesses = [StoreAccess::ReadOnly, StoreAccess::ReadWrite];
+            (accesses.map(opens), family.store_with_journal().is_ok())
+        };
+        assert_eq!(all(), ([true, true], true));
+        fs::write(folder.path().join(&journal), "no journal").unwrap();
+        assert_eq!(all(), ([true, false], false));
+        let is_left_aside = |file: &OsStr, kind: io::ErrorKind| {
+            let (file, source) = (file.to_owned(), kind.into());
+            super::is_left_aside(&storage::Error::Io { file, source }, &journal)
+        };
+        let (denied, other) = (io::ErrorKind::PermissionDenied, io::ErrorKind::NotFound);
+        for name in [&journal, &storage::stage_note(&journal)] {
+            assert_eq!(
+                [denied, other].map(|kind| is_left_aside(name, kind)),
+                [true, false]
+            );
+        }
+        assert!(!is_left_aside(OsStr::new("sample.cbh"), denied));
+    }
+
+    #[test]
+    fn names_tell_what_belongs_to_a_base() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let path = plant(folder.path(), b"Base");
+        fs::create_dir(at("base.html")).unwrap();
+        fs::write(at("base.bmp"), "no folder").unwrap();
+        let family = Family::locate(&path).unwrap();
+        // Whether a save may change it, the store has it, and a new base would take it.
+        for (name, wanted) in [
+            ("Base.cbh", [true, true, false]),
+            ("bASE.CBTT", [true, true, false]),
+            ("Base.ini", [true, false, false]),
+            ("Base.cit", [true, true, false]),
+            ("Base.pgn", [false; 3]),
+            ("Bases.cbh", [false; 3]),
+            ("base.html", [false, false, true]),
+            ("base.bmp", [false; 3]),
+            (".Base.cbfs-journal", [false, false, true]),
+            (".Other.cbfs-journal", [false; 3]),
+        ] {
+            let found = [
+                Family::is_file_of(&path, &at(name)),
+                family.owns(OsStr::new(name)),
+                Family::would_inherit(&path, &at(name)),
+            ];
+            assert_eq!(found, wanted, "{name}");
+        }
+        let note = storage::stage_note(&family.journal());
+        assert!(Family::would_inherit(&path, &folder.path().join(note)));
+        for (name, is_known) in [("x.cbh", true), ("x.CBTT", true), ("x.ini", true)] {
+            assert_eq!(ensure_known(Path::new(name)).is_ok(), is_known, "{name}");
+        }
+        for (name, told) in [
+            ("x.txt", "name its .cbh"),
+            ("x.2cbh", "2CBH"),
+            ("x", ".cbh"),
+        ] {
+            let why = ensure_known(Path::new(name)).unwrap_err().to_string();
+            assert!(why.contains(told), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_link_leads_to_the_base_in_any_letter_case() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("there")).unwrap();
+        let path = plant(&at("there"), b"Base");
+        std::os::unix::fs::symlink(&path, at("Link.cbh")).unwrap();
+        std::os::unix::fs::symlink("nowhere", at("Lost.cbh")).unwrap();
+        let there = path.canonicalize().unwrap();
+        for name in ["Link.cbh", "link.CBH"] {
+            assert_eq!(resolved(&at(name)).unwrap(), there);
+        }
+        for name in ["links.cbh", "link.cbg", "there/base.cbh"] {
+            assert_eq!(resolved(&at(name)).unwrap(), at(name));
+        }
+        let lost = resolved(&at("lost.cbh")).unwrap_err().to_string();
+        assert!(
+            lost.contains("a link to nowhere, which is not there"),
+            "{lost}"
+        );
+        let missing = |file: &str| Error::Missing {
+            file: at(file),
+            holds: FileKind::Moves.holds(),
+        };
+        for (found, named) in [("a.cbg", "a.CBG"), ("a.cbh", "a.CBG")] {
+            let Error::Missing { file, .. } = as_named(&at(named), missing(found)) else {
+                panic!();
+            };
+            assert_eq!(file, at(if found == "a.cbg" { named } else { found }));
+        }
+    }
+
+    #[test]
     fn media_folders_are_found_in_any_letter_case() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -5,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::*;
+use crate::cbh::base::samples;
 use crate::cbh::{Family, Options};
 use crate::game::Defect;
 use crate::storage::{
@@ -163,6 +165,35 @@ fn bytes_behind_the_records_of_entities_are_no_defect() {
     directory.put(name, players.clone());
     assert_eq!(run(&directory, MOST_AT_ONCE).unwrap(), [""; 0]);
     assert_eq!(directory.files()[name], players);
+}
+
+#[test]
+fn a_repair_leaves_nothing_to_repair() {
+    for name in samples::names() {
+        let (_folder, path) = samples::copy_of(&name);
+        // The last player states another first game.
+        let players = path.with_extension("cbp");
+        let mut bytes = fs::read(&players).unwrap();
+        let end = bytes.len();
+        bytes[end - 4] ^= 0x15;
+        fs::write(&players, bytes).unwrap();
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let known = samples::defects(&base.database);
+        let before = samples::told(&base.database);
+        for rounds in [2, 1] {
+            let (mut repaired, checked) = (0, Cell::new(0));
+            let progress = |records| checked.set(checked.get() + records);
+            repair(&base, &progress, &mut |_| repaired += 1).unwrap();
+            base.reopen(&path).unwrap();
+            assert_eq!(repaired > 0, rounds == 2, "{name} {repaired}");
+            let last = u64::from(base.database.last_id());
+            assert!(name == "damage" || checked.get() == rounds * last, "{name}");
+            let is_same = samples::told(&base.database) == before;
+            assert!(is_same || name == "damage", "{name}");
+            let left = samples::defects(&base.database);
+            assert!(left.is_subset(&known), "{name} {left:?}");
+        }
+    }
 }
 
 #[test]
