@@ -637,7 +637,7 @@ mod tests {
     use super::*;
     use crate::cbh::base::samples::{self, copy_of_sample};
     use crate::cbh::{NewBase, OpenBase, Options};
-    use crate::game::{GameResult, RatingType};
+    use crate::game::{Date, GameResult};
 
     fn saved(base: &mut OpenBase, edit: impl FnOnce(&mut Saver<'_>)) -> u32 {
         let mut saver = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
@@ -737,6 +737,34 @@ mod tests {
                 assert!(now.is_subset(&defects), "{name} {now:?}");
             }
         }
+    }
+
+    #[test]
+    fn the_last_day_of_an_event_makes_a_file_for_it() {
+        let (_folder, path) = samples::copy_of("oldheaders");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let mut game = read(&base, GameId(1));
+        let end = Date {
+            year: 1999,
+            month: 12,
+            day: 31,
+        };
+        for (title, end) in [("No end", Date::UNKNOWN), ("An end", end)] {
+            game.headers.tournament.title = title.to_owned();
+            game.headers.tournament.end = end;
+            let last = saved(&mut base, |saver| _ = saver.append(&game).unwrap());
+            base.reopen(&path).unwrap();
+            let has_file = base.database.tournament_extras.is_some();
+            assert_eq!(has_file, !end.is_unknown());
+            assert_eq!(read(&base, GameId(last)).headers.tournament.end, end);
+        }
+        // That of an event of one game changes with it.
+        let last = GameId(base.database.last_id());
+        game.headers.tournament.end = Date { year: 2000, ..end };
+        saved(&mut base, |saver| saver.replace(last, &game).unwrap());
+        base.reopen(&path).unwrap();
+        let now = read(&base, last).headers.tournament.end;
+        assert_eq!(now, game.headers.tournament.end);
     }
 
     #[test]

@@ -130,3 +130,125 @@ impl From<EncodeError> for SaveError {
         SaveError::Moves(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::ChangeError;
+    use crate::cbh::entities::EntityId;
+
+    #[test]
+    fn errors_say_what_is_wrong_and_whether_it_is_the_game() {
+        let (field, value) = ("White", "x".to_owned());
+        let limit = "1 at most".to_owned();
+        let name = Unfit {
+            field,
+            whole: value.clone(),
+            stored: String::new(),
+        };
+        let defect = Defect {
+            file: "cbg",
+            offset: 16,
+            what: "bad".to_owned(),
+        };
+        let unused = Error::NotUsed(GameId(3));
+        let file = FileKind::Players;
+        for (error, told, is_of_game) in [
+            (unused.into(), "no game or text has the number 3", false),
+            (
+                SaveError::entity(file)(EditError::Damaged(18, "bad".to_owned())),
+                ".cbp: bad at 0x12",
+                false,
+            ),
+            (
+                EncodeError::TooDeep.into(),
+                &*EncodeError::TooDeep.to_string(),
+                true,
+            ),
+            (
+                SaveError::Defective(GameId(3), defect),
+                "game 3 is damaged and not written over: .cbg at 0x10: bad",
+                false,
+            ),
+            (
+                SaveError::DoesNotFit {
+                    field,
+                    value: value.clone(),
+                    limit,
+                },
+                "White: x does not fit, 1 at most",
+                true,
+            ),
+            (
+                SaveError::Name(name),
+                "White: \"x\" is longer than its field",
+                true,
+            ),
+            (
+                SaveError::NoPlace {
+                    field,
+                    value,
+                    why: "so",
+                },
+                "White: there is no place for x: so",
+                true,
+            ),
+            (
+                SaveError::ReadsBackOtherwise,
+                "the base cannot store its start position and moves so that they are read back unchanged",
+                true,
+            ),
+            (
+                SaveError::malformed(file)(Malformed::new(1, "bad")),
+                ".cbp is damaged: bad",
+                false,
+            ),
+            (
+                SaveError::Again(GameId(3)),
+                "game 3 is changed twice by one save",
+                false,
+            ),
+        ] {
+            assert_eq!(error.to_string(), told);
+            assert_eq!(error.is_of_game(), is_of_game, "{told}");
+            assert_eq!(error.is_too_long(), told.contains("longer"), "{told}");
+            let source = std::error::Error::source(&error).map(ToString::to_string);
+            assert!(
+                source.is_none_or(|source| told.ends_with(&source)),
+                "{told}"
+            );
+        }
+    }
+
+    #[test]
+    fn errors_of_moves_and_names_say_what_is_wrong() {
+        for (error, told) in [
+            (
+                EncodeError::TooManyPieces(33),
+                "the set-up position has 33 pieces",
+            ),
+            (EncodeError::TooDeep, "variations nest deeper than "),
+            (
+                EncodeError::RemarkTooLong(70_000),
+                "a remark takes 70000 bytes",
+            ),
+            (
+                EncodeError::RemarksTooLong(70_000),
+                "the remarks take 70000 bytes",
+            ),
+            (EncodeError::TooLong(70_000), "the moves take 70000 bytes"),
+        ] {
+            let found = error.to_string();
+            assert!(found.starts_with(told), "{found}");
+        }
+        for (error, told) in [
+            (EditError::Exists(EntityId(7)), "record 7 has this name"),
+            (EditError::NotThere(EntityId(7)), "there is no record 7"),
+            (EditError::Full, "the file holds as many records as it can"),
+        ] {
+            assert_eq!(error.to_string(), told);
+            let whole = ChangeError::Save(SaveError::Entity(FileKind::Teams, error));
+            assert_eq!(whole.to_string(), format!(".cbe: {told}"));
+        }
+    }
+}

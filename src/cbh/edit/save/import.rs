@@ -412,7 +412,9 @@ mod tests {
     use super::*;
     use crate::cbh::base::database::lists::RecordPair;
     use crate::cbh::base::samples;
-    use crate::cbh::{Decoded, OpenBase, Options};
+    use crate::cbh::extended::ExtendedRecord;
+    use crate::cbh::record::{self, TextRecord};
+    use crate::cbh::{Decoded, GuidingText, NewBase, OpenBase, Options, RecordKind};
 
     /// All games of all sample bases that have no defects.
     fn games() -> Vec<Game> {
@@ -466,6 +468,65 @@ mod tests {
             }
             assert!(all.iter().all(|files| files == &all[0]), "{name}");
         }
+    }
+
+    #[test]
+    fn copies_of_games_and_texts_keep_their_past() {
+        let (_source, path) = samples::copy_of("texts");
+        let source = Database::open(&path, &Options::default()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let new = NewBase::begin(&folder.path().join("new.cbh")).unwrap();
+        new.make_empty(SystemTime::UNIX_EPOCH).unwrap();
+        let path = new.path();
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let is_deleted = |base: &Database, id| base.header_bytes(id).unwrap()[0] & 0x80 != 0;
+        let past_of = |id: GameId| CopiedMetadata {
+            is_deleted: id.0 == 1 || is_deleted(&source, id),
+            created: 247_793_503_465,
+            saved: u64::from(id.0),
+            saves: 7,
+            event: EventDetails {
+                flags: 6,
+                place: [48.5, 2.25],
+            },
+        };
+        let (mut text, mut decoded) = (GuidingText::default(), Decoded::default());
+        let mut importer = Importer::new(&base.database, &base.store, SystemTime::UNIX_EPOCH);
+        for id in (1..=source.last_id()).map(GameId) {
+            let copied = if source.read_game(id, &mut decoded).is_ok() {
+                let game = PreparedGame::new(decoded.game.clone()).unwrap();
+                importer.append(game.with_past(past_of(id)))
+            } else {
+                source.read_text(id, &mut text).unwrap();
+                importer.append_text(&PreparedText::new(text.clone(), past_of(id)).unwrap())
+            };
+            assert_eq!(copied.unwrap().id, id);
+        }
+        importer.commit().unwrap();
+        base.reopen(&path).unwrap();
+        assert!(samples::defects(&base.database).is_empty());
+        assert_eq!(samples::told(&base.database), samples::told(&source)[1..]);
+        for id in (1..=source.last_id()).map(GameId) {
+            let header = base.database.header_bytes(id).unwrap();
+            if record::decode_kind(&header).unwrap().0 == RecordKind::Text {
+                // Two of them show pictures.
+                let flags = TextRecord::decode(&header).unwrap().flags;
+                assert_eq!(flags != 0, [8, 14].contains(&id.0), "{}", id.0);
+            }
+            let bytes = base.database.extended_bytes(id).unwrap().unwrap();
+            let extended = ExtendedRecord::decode(&bytes);
+            let past = past_of(id);
+            assert_eq!(is_deleted(&base.database, id), past.is_deleted);
+            let stamps = (extended.created, extended.last_saved);
+            assert_eq!(stamps, (past.created, past.saved));
+            let mut counted = bytes.clone();
+            ExtendedRecord::set_save_count(&mut counted, 7);
+            assert_eq!(counted, bytes);
+        }
+        let event = base.database.storage(FileKind::Tournaments).unwrap();
+        let mut buffer = ReadBuffer::default();
+        let record = event.read(32, 99, &mut buffer).unwrap();
+        assert_eq!(record[9 + crate::cbh::entities::EVENT_FLAGS], 6);
     }
 
     #[test]

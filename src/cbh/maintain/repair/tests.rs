@@ -281,3 +281,24 @@ fn a_damaged_byte_of_a_record_is_told_at_its_place() {
         }
     }
 }
+
+#[test]
+fn records_behind_an_unused_one_are_no_games() {
+    let directory = changed(&|_| &[]);
+    let name = OsStr::new("sample.cbh");
+    let mut headers = directory.files()[name].clone();
+    let first = headers[46..92].to_vec();
+    headers.extend([0; 46]);
+    headers.extend(&first);
+    directory.put(name, headers.clone());
+    assert_eq!(run(&directory, MOST_AT_ONCE).unwrap(), [""; 0]);
+    // One that follows at once belongs to a save that was cut off.
+    let unused = headers.len() - 92;
+    headers.drain(unused..unused + 46);
+    directory.put(name, headers);
+    let told = run(&directory, MOST_AT_ONCE).unwrap();
+    assert!(
+        told[0].contains("the number of the next record"),
+        "{told:?}"
+    );
+}
