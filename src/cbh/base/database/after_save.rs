@@ -145,3 +145,100 @@ impl Cached<Crossref> {
         Cached::of(made)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::cbh::base::crossref::GameGroup;
+    use crate::cbh::base::samples;
+    use crate::cbh::{Decoded, OpenBase, Options, Saver};
+
+    /// The names and the games of each group, and the summaries, of a base.
+    fn lists(database: &Database) -> Vec<String> {
+        let mut lists = Vec::new();
+        let kinds = EntityKind::ALL.map(Grouping::Entity).into_iter();
+        for grouping in kinds.chain([Grouping::Eco, Grouping::Year]) {
+            let crossref = database.crossref(grouping).unwrap();
+            for (group, count) in crossref.groups().unwrap() {
+                let games = crossref.games(group).unwrap();
+                assert_eq!(games.len(), count);
+                for id in games.iter() {
+                    assert!(group.has(&database.summary(*id).unwrap()));
+                    assert!(crossref.contains(group, *id).unwrap());
+                }
+                if let GameGroup::Entity(kind, id) = group {
+                    assert!(database.has_entity(kind, id).unwrap(), "{group:?}");
+                    let all = database.games_naming(kind, id).unwrap();
+                    let is_left = |id: &&GameId| !database.summary(**id).unwrap().is_deleted;
+                    assert!(all.iter().filter(is_left).eq(games.iter()), "{group:?}");
+                }
+                lists.push(format!("{group:?} {games:?}"));
+            }
+        }
+        for kind in EntityKind::ALL {
+            let names = database.entity_names(kind).unwrap();
+            for (id, name) in names.iter() {
+                let more = (names.title(id), names.place(id), names.number(id));
+                lists.push(format!("{kind:?} {id:?} {name} {more:?}"));
+            }
+        }
+        let mut summaries = Vec::new();
+        database
+            .summaries(GameId(1), u32::MAX, &mut summaries)
+            .unwrap();
+        lists.extend(summaries.iter().map(|summary| format!("{summary:?}")));
+        lists
+    }
+
+    #[test]
+    fn a_base_after_a_save_has_the_lists_of_one_that_is_opened_anew() {
+        for name in ["sample", "headers", "texts", "namesakes", "oldheaders"] {
+            // What was not listed before is found then.
+            for is_listed in [true, false] {
+                let (_folder, path) = samples::copy_of(name);
+                let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+                let old = if is_listed {
+                    lists(&base.database)
+                } else {
+                    Vec::new()
+                };
+                let mut saver = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
+                let [mut first, mut last] = [(); 2].map(|()| Decoded::default());
+                let ids = (1..=base.database.last_id()).map(GameId);
+                let whole: Vec<GameId> = ids
+                    .filter(|id| base.database.read_game(*id, &mut last).is_ok())
+                    .collect();
+                base.database.read_game(whole[0], &mut first).unwrap();
+                let mut edited = last.game.clone();
+                edited.headers.white.last = "Nobody Yet".to_owned();
+                edited.headers.date.year = 1234;
+                saver.replace(whole[0], &edited).unwrap();
+                saver.append(&first.game).unwrap();
+                saver.set_deleted(whole[1], true).unwrap();
+                let plan = saver.finish().unwrap();
+                let before = base.database.summaries_of(&plan.effects.games).unwrap();
+                base.store.commit(&plan.transaction).unwrap();
+                let (next, changes) = base.database.after(&plan.effects, &before).unwrap();
+                base.reopen(&path).unwrap();
+                let fresh = lists(&base.database);
+                assert_eq!(lists(&next), fresh, "{name}");
+                assert_ne!(old, fresh);
+                let id = |summary: Option<Summary>| summary.map(|game| game.id);
+                let games = changes.games.iter();
+                let changed: Vec<_> = games
+                    .map(|game| (id(game.before), id(game.after)))
+                    .collect();
+                let new = GameId(plan.last_id);
+                let [one, other] = [whole[0], whole[1]].map(|id| (Some(id), Some(id)));
+                assert_eq!(changed, [one, other, (None, Some(new))], "{name}");
+                // Of names that were listed only new and lost ones count.
+                let mut renamed = changes.renamed.iter();
+                assert!(!changes.renamed.is_empty());
+                let are_players = renamed.all(|(kind, _)| *kind == EntityKind::Player);
+                assert_eq!(are_players, is_listed, "{name}");
+            }
+        }
+    }
+}
