@@ -735,6 +735,8 @@ mod tests {
                 }
                 let now = samples::defects(&base.database);
                 assert!(now.is_subset(&defects), "{name} {now:?}");
+                // No game tells anything that only a new `.cbj` could hold.
+                assert_eq!(base.database.extended.is_some(), name != "oldheaders");
             }
         }
     }
@@ -758,6 +760,20 @@ mod tests {
             assert_eq!(has_file, !end.is_unknown());
             assert_eq!(read(&base, GameId(last)).headers.tournament.end, end);
         }
+        // Another game says the same of the event, or what is not kept.
+        saved(&mut base, |saver| {
+            saver.append(&game).unwrap();
+            assert_eq!(saver.kept, []);
+            let mut other = game.clone();
+            other.headers.tournament.end.year = 1998;
+            saver.append(&other).unwrap();
+            let kept: Vec<&str> = saver.kept.iter().map(|unfit| unfit.field).collect();
+            assert_eq!(kept, ["EventEndDate"]);
+        });
+        base.reopen(&path).unwrap();
+        game.headers.tournament.title = "Another".to_owned();
+        saved(&mut base, |saver| _ = saver.append(&game).unwrap());
+        base.reopen(&path).unwrap();
         // That of an event of one game changes with it.
         let last = GameId(base.database.last_id());
         game.headers.tournament.end = Date { year: 2000, ..end };
