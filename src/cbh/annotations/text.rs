@@ -232,6 +232,8 @@ mod tests {
         assert_eq!(shown(b"\xa4f3 \xb2 M\xfcller \x9e"), "♘f3 ⩲ Müller [#]");
         assert_eq!(shown("♔ \u{e024}\u{e02f}\u{e005}é".as_bytes()), "♔ ♔⩲[#]é");
         assert_eq!(shown(b"line\r\nbreak\rend \x04"), "line\nbreak\nend [#]");
+        assert_eq!([shown(b"\r"), shown(b"a\r")], ["\n", "a\n"]);
+        assert_eq!([shown(b"\x04"), shown(b"a\x04")], ["[#]", "a[#]"]);
         assert_eq!(page("1251").decode_comment(b"\xcb\xe5\xed\xa4"), "Лен¤");
     }
 

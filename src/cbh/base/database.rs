@@ -616,6 +616,7 @@ pub(in crate::cbh) fn record_offset(id: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cbh::EntityKind;
     use crate::cbh::base::samples::{self, copy_of_sample};
     use crate::storage::DiskFile;
 
@@ -632,6 +633,51 @@ mod tests {
         let database = open();
         assert!(database.teams.is_none() && database.tags.is_none());
         assert_eq!(database.defects(), []);
+    }
+
+    #[test]
+    fn a_file_that_becomes_shorter_is_an_error_and_no_damage() {
+        use EntityKind::{Annotator, Player, Source, Team, Tournament};
+        // Of each file, which games need its last five bytes; 15 is a text.
+        for (kind, needs, lists) in [
+            (FileKind::Headers, "..............!", None),
+            (FileKind::Annotations, "...!..........x", None),
+            (FileKind::Players, ".............!x", Some(Player)),
+            (FileKind::Tournaments, "..............x", Some(Tournament)),
+            (FileKind::Annotators, "...!..!.......x", Some(Annotator)),
+            (FileKind::Sources, "....!!!!!!!!!!x", Some(Source)),
+            (FileKind::Extended, "..............x", None),
+            (FileKind::Teams, "............!.x", Some(Team)),
+            (FileKind::Tags, "!!!!!.........x", None),
+        ] {
+            let (_folder, path) = samples::copy_of("sample");
+            let database = Database::open(&path, &Options::default()).unwrap();
+            let file = path.with_extension(kind.extension());
+            let file = std::fs::File::options().write(true).open(file).unwrap();
+            file.set_len(file.metadata().unwrap().len() - 5).unwrap();
+            let is_shorter = |error: &Error| {
+                let told = error.to_string();
+                let name = format!(".{}: the file has become shorter", kind.extension());
+                told.ends_with(&name)
+            };
+            let mut decoded = Decoded::default();
+            let read = |id| match database.read_game(GameId(id), &mut decoded) {
+                Ok(()) if decoded.defects.is_empty() => '.',
+                Err(error) if is_shorter(&error) => '!',
+                _ => 'x',
+            };
+            let found: String = (1..=database.last_id()).map(read).collect();
+            assert_eq!(found, needs, "{kind:?}");
+            let checked = database.check(&|_| {}, &mut |_| {});
+            assert!(checked.is_err_and(|error| is_shorter(&error)), "{kind:?}");
+            for of in EntityKind::ALL {
+                let names = database.entity_names(of).err();
+                assert_eq!(
+                    names.map(|error| is_shorter(&error)),
+                    lists.filter(|kind| *kind == of).map(|_| true)
+                );
+            }
+        }
     }
 
     #[test]
