@@ -95,3 +95,47 @@ impl SaveHistory {
         self.knowledge.lock()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_changes_that_a_record_does_not_show_are_noted() {
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let history = SaveHistory::new(|| SystemTime::UNIX_EPOCH, true);
+        assert!(history.drops_foreign_tags());
+        assert_eq!(history.now(), at(0));
+        for (id, stamp, is_noted) in [
+            (1, None, true),
+            (2, Some(at(97)), true),
+            (3, Some(at(98)), false),
+            (4, Some(at(100)), false),
+            (5, Some(at(200)), false),
+        ] {
+            history.note(GameId(id), stamp, at(100));
+            let noted = history.changed(GameId(id));
+            assert_eq!(noted, is_noted.then(|| at(100)), "{id}");
+        }
+        assert_eq!(history.changed(GameId(6)), None);
+    }
+
+    #[test]
+    fn games_that_drafts_appended_may_vanish_until_others_change_them() {
+        let history = SaveHistory::new(SystemTime::now, false);
+        let ids = |ids: &[u32]| ids.iter().copied().map(GameId).collect::<Vec<_>>();
+        let follow = |changed: &[u32], own: &[u32], last| {
+            history.follow(&ids(changed), &ids(own), last);
+            history.removable(last.1)
+        };
+        assert_eq!(history.removable(10), 0..0);
+        assert_eq!(follow(&[11, 12], &[11, 12], (10, 12)), 11..13);
+        assert_eq!(history.removable(11), 0..0);
+        assert_eq!(history.removable(13), 0..0);
+        assert_eq!(follow(&[13], &[], (12, 13)), 11..14);
+        assert_eq!(follow(&[12, 14], &[12], (13, 14)), 11..15);
+        assert_eq!(follow(&[3, 12, 15], &[3], (14, 15)), 13..16);
+        assert_eq!(follow(&[15], &[], (15, 15)), 16..16);
+        assert_eq!(follow(&[17], &[], (16, 17)), 17..18);
+    }
+}

@@ -135,3 +135,76 @@ impl BlobFile {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::base::samples;
+    use crate::cbh::{OpenBase, Options};
+
+    #[test]
+    fn the_header_says_how_long_the_file_is_and_how_much_lies_waste() {
+        for header_bytes in [26, 10] {
+            let (_folder, path) = samples::copy_of("sample");
+            let file = path.with_extension("cbg");
+            let mut old = std::fs::read(&file).unwrap();
+            old[..2].copy_from_slice(&u16::to_be_bytes(header_bytes));
+            old[6..10].copy_from_slice(&9_u32.to_be_bytes());
+            old[18..26].copy_from_slice(&(1_u64 << 40).to_be_bytes());
+            std::fs::write(&file, &old).unwrap();
+            let base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+            let begin = || BlobFile::open(&base.database, FileKind::Moves).unwrap();
+            let mut nothing = Transaction::default();
+            begin().write(OsStr::new("sample.cbg"), &mut nothing);
+            assert!(nothing.is_empty());
+            let mut blobs = begin();
+            let len = u32::try_from(old.len()).unwrap();
+            assert_eq!(blobs.append(b"one").unwrap(), len);
+            assert_eq!(blobs.append(b"other").unwrap(), len + 3);
+            assert_eq!(blobs.held(), 8);
+            blobs.waste(100);
+            let mut transaction = Transaction::default();
+            blobs.write(OsStr::new("sample.cbg"), &mut transaction);
+            base.store.commit(&transaction).unwrap();
+            base.store.close().unwrap();
+            let new = std::fs::read(&file).unwrap();
+            let mut wanted = old.clone();
+            wanted.extend(b"oneother");
+            wanted[2..6].copy_from_slice(&(len + 8).to_be_bytes());
+            wanted[6..10].copy_from_slice(&109_u32.to_be_bytes());
+            if header_bytes == 26 {
+                wanted[10..18].copy_from_slice(&u64::from(len + 8).to_be_bytes());
+                wanted[18..26].copy_from_slice(&((1_u64 << 40) + 100).to_be_bytes());
+            }
+            assert!(new == wanted, "{header_bytes}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_not_changed_beyond_its_limits_or_damaged() {
+        let (_folder, path) = samples::copy_of("sample");
+        let file = path.with_extension("cbg");
+        let sound = std::fs::read(&file).unwrap();
+        let opens = |bytes: &[u8]| {
+            std::fs::write(&file, bytes).unwrap();
+            let database = Database::open(&path, &Options::default()).unwrap();
+            let opened = BlobFile::open(&database, FileKind::Moves);
+            opened.map_err(|error| error.to_string())
+        };
+        let mut blobs = opens(&sound).unwrap();
+        blobs.laid = u64::from(u32::MAX) - blobs.len - 3;
+        assert!(blobs.append(b"four").is_err());
+        assert_eq!(blobs.append(b"new").unwrap(), u32::MAX - 3);
+        let with = |at: usize, byte| {
+            let mut bytes = sound.clone();
+            bytes[at] = byte;
+            bytes
+        };
+        let told = opens(&with(1, 27)).unwrap_err();
+        assert_eq!(told, ".cbg is damaged: a header of 27 bytes");
+        let told = opens(&with(2, 1)).unwrap_err();
+        assert!(told.contains("bytes claimed, it has"), "{told}");
+        let told = opens(&sound[..20]).unwrap_err();
+        assert_eq!(told, ".cbg is damaged: it ends in its header");
+    }
+}
