@@ -302,3 +302,82 @@ fn records_behind_an_unused_one_are_no_games() {
         "{told:?}"
     );
 }
+
+#[test]
+fn a_damaged_byte_of_a_header_is_told_at_its_place() {
+    // Where each field begins, how long it is, and where its damage is told.
+    for (file, fields) in [
+        (
+            "cbh",
+            &[
+                (0, 3, None),
+                (6, 3, Some(6)),
+                (9, 1, Some(40)),
+                (40, 4, Some(40)),
+            ][..],
+        ),
+        (
+            "cbg",
+            &[
+                (0, 2, Some(0)),
+                (2, 4, Some(2)),
+                (6, 4, Some(18)),
+                (10, 8, Some(10)),
+                (22, 4, Some(18)),
+            ],
+        ),
+        (
+            "cba",
+            &[
+                (0, 2, Some(0)),
+                (2, 4, Some(2)),
+                (6, 4, Some(18)),
+                (10, 8, Some(10)),
+                (22, 4, Some(18)),
+            ],
+        ),
+        (
+            "cbj",
+            &[
+                (0, 4, None),
+                (5, 3, Some(4)),
+                (8, 4, Some(8)),
+                (12, 20, None),
+            ],
+        ),
+        (
+            "cbl",
+            &[
+                (0, 4, Some(0)),
+                (4, 4, Some(4)),
+                (8, 4, Some(8)),
+                (12, 4, Some(12)),
+                (16, 4, Some(16)),
+                (20, 4, Some(20)),
+                (28, 4, None),
+            ],
+        ),
+        (
+            "cbtt",
+            &[
+                (0, 4, None),
+                (5, 3, Some(4)),
+                (8, 4, Some(8)),
+                (12, 20, None),
+            ],
+        ),
+    ] {
+        for &(first, len, wanted) in fields {
+            for at in first..first + len {
+                let place = [at];
+                let damaged = changed(&|extension| if extension == file { &place } else { &[] });
+                let mut told = Vec::new();
+                let report = &mut |defect: Defect| told.push((defect.file, defect.offset));
+                let base = opened(&damaged).unwrap();
+                base.database.check(&|_| {}, report).unwrap();
+                let wanted = wanted.map(|offset| (file, offset));
+                assert_eq!(told.first().copied(), wanted, "{file} {at}");
+            }
+        }
+    }
+}
