@@ -1026,7 +1026,15 @@ mod tests {
         }
         let folders = |name| Family::locate(&at(name)).unwrap().media_folders;
         assert_eq!(folders("Base.cbh"), [at("base.HTML"), at("BASE.bmp")]);
+        let spare = || {
+            Family::locate(&at("Base.cbh"))
+                .unwrap()
+                .spare_folders()
+                .to_vec()
+        };
+        assert_eq!(spare(), []);
         fs::create_dir(at("Base.html")).unwrap();
+        assert_eq!(spare(), [(at("base.HTML"), SPARE_FOLDER)]);
         assert_eq!(folders("base.cbh").len(), 2);
         assert_eq!(folders("Base.cbg"), [at("Base.html"), at("BASE.bmp")]);
     }

@@ -70,18 +70,19 @@ mod tests {
         line.play_null();
         for text in texts.split("; ").filter(|text| !text.is_empty()) {
             let (place, words) = text.split_once(' ').unwrap();
-            let side = place.find(['<', '>']).unwrap();
-            let (language, lead) = place[side + 1..].split_once('.').unwrap();
+            let (ply, mark) = place.split_once(['<', '>']).unwrap();
+            let (language, lead) = mark.split_once('.').unwrap();
             let text = AnnotationText {
                 text: words.to_owned(),
                 language: Nation(language.parse().unwrap()),
                 lead: lead.parse().unwrap(),
             };
-            let remark = match &place[side..=side] {
-                "<" => Annotation::TextBefore(text),
-                _ => Annotation::TextAfter(text),
+            let remark = if place.contains('<') {
+                Annotation::TextBefore(text)
+            } else {
+                Annotation::TextAfter(text)
             };
-            let ply = game.tree.place(place[..side].parse().unwrap()).unwrap();
+            let ply = game.tree.place(ply.parse().unwrap()).unwrap();
             game.annotations.add(ply, remark);
         }
         game
@@ -171,115 +172,101 @@ mod tests {
     #[test]
     fn texts_stay_before_the_moves_that_they_are_about() {
         let first = "1>0.0 first; 2<0.0 one two three";
-        let named =
-            |ply: usize| move |game: &mut Game| game.open.named.extend(game.tree.place(ply));
-        let open = |game: &mut Game| game.open.places = true;
-        let cases: [(&str, &str, &dyn Fn(&mut Game), &str); 24] = [
-            ("2<0.0 one", "1>0.0 one", &open, "2<0.0 one"),
-            ("2<0.0 one", "1>0.0 one", &|_| {}, "1>0.0 one"),
+        for (stored, edited, wanted) in [
+            ("2<0.0 one", "1>0.0 one", "2<0.0 one"),
             (
                 "2<0.0 one two three",
                 "1>0.0 one two three four",
-                &open,
                 "2<0.0 one two three four",
             ),
             (
                 "2<0.0 one two three",
                 "1>0.0 quite another text",
-                &open,
                 "2<0.0 quite another text",
             ),
             (
                 "2<0.0 one; 4<0.0 two",
                 "1>0.0 one; 3>0.0 two",
-                &open,
                 "2<0.0 one; 4<0.0 two",
             ),
             (
                 "2<0.0 one; 2<0.0 two",
                 "1>0.0 one; 1>0.0 two",
-                &open,
                 "2<0.0 one two",
             ),
             // Another text stood after the move before.
             (
                 first,
                 "1>0.0 first one two three",
-                &open,
                 "1>0.0 first; 2<0.0 one two three",
             ),
             (
                 first,
                 "1>0.0 first; 1>0.0 one two three",
-                &open,
                 "1>0.0 first; 2<0.0 one two three",
             ),
             (
                 first,
                 "1>0.0 one two three; 1>0.0 first",
-                &open,
                 "1>0.0 first; 2<0.0 one two three",
             ),
-            (first, "1>0.0 first", &open, "1>0.0 first"),
+            (first, "1>0.0 first", "1>0.0 first"),
             (
                 first,
                 "1>0.0 quite another text",
-                &open,
                 "1>0.0 quite another text",
             ),
-            (
-                first,
-                "1>0.0 first; 1>0.0 a b c d",
-                &open,
-                "1>0.0 first a b c d",
-            ),
+            (first, "1>0.0 first; 1>0.0 a b c d", "1>0.0 first a b c d"),
             // At least half of the words.
             (
                 first,
                 "1>0.0 first; 1>0.0 one two x y",
-                &open,
                 "1>0.0 first; 2<0.0 one two x y",
             ),
             (
                 first,
                 "1>0.0 first; 1>0.0 one x y z",
-                &open,
                 "1>0.0 first one x y z",
             ),
             // A variation's first text needs no name.
-            ("7<0.0 one", "1>0.0 one", &open, "1>0.0 one"),
-            // Another text has the name now.
-            (
-                "2<0.0 one",
-                "1>0.0 one; 2<0.0 new",
-                &named(2),
-                "2<0.0 one new",
-            ),
+            ("7<0.0 one", "1>0.0 one", "1>0.0 one"),
+        ] {
+            let mut edited = game(edited);
+            edited.open.places = true;
+            let found = texts(&settled(&game(stored), &edited));
+            assert_eq!(found, wanted, "{stored} | {}", texts(&edited));
+        }
+        let edited = game("1>0.0 one");
+        assert_eq!(texts(&settled(&game("2<0.0 one"), &edited)), "1>0.0 one");
+    }
+
+    #[test]
+    fn a_text_whose_move_another_text_names_now_is_told_from_it() {
+        for (stored, edited, named, wanted) in [
+            ("2<0.0 one", "1>0.0 one; 2<0.0 new", 2, "2<0.0 one new"),
             (
                 "2<0.0 one",
                 "1>0.0 glued one; 2<0.0 new",
-                &named(2),
+                2,
                 "1>0.0 glued; 2<0.0 one new",
             ),
             (
                 "2<0.0 one",
                 "1>0.0 other; 2<0.0 new",
-                &named(2),
+                2,
                 "1>0.0 other; 2<0.0 new",
             ),
-            ("2<0.0 one", "2<0.0 one", &named(2), "2<0.0 one"),
+            ("2<0.0 one", "2<0.0 one", 2, "2<0.0 one"),
             // A move of the same name and depth has none.
-            ("2<0.0 one", "7<0.0 new", &named(7), "1>0.0 new"),
-            ("2<0.0 one", "7<0.0 one", &named(7), "7<0.0 one"),
-            ("2<0.0 one; 7<0.0 two", "7<0.0 new", &named(7), "7<0.0 new"),
-            ("4<0.0 one", "2<0.0 new", &named(2), "2<0.0 new"),
-            ("4<0.0 one", "2<0.0 one", &named(2), "2<0.0 one"),
-        ];
-        for (stored, edited, change, wanted) in cases {
-            let read = game(stored);
+            ("2<0.0 one", "7<0.0 new", 7, "1>0.0 new"),
+            ("2<0.0 one", "7<0.0 one", 7, "7<0.0 one"),
+            ("2<0.0 one; 7<0.0 two", "7<0.0 new", 7, "7<0.0 new"),
+            ("4<0.0 one", "2<0.0 new", 2, "2<0.0 new"),
+            ("4<0.0 one", "2<0.0 one", 2, "2<0.0 one"),
+        ] {
             let mut edited = game(edited);
-            change(&mut edited);
-            let found = texts(&settled(&read, &edited));
+            edited.open.named.extend(edited.tree.place(named));
+            let found = texts(&settled(&game(stored), &edited));
             assert_eq!(found, wanted, "{stored} | {}", texts(&edited));
         }
     }

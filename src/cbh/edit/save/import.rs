@@ -458,7 +458,7 @@ mod tests {
                 }
                 assert_eq!(importer.stage.is_some(), held < games.len());
                 let done = importer.commit().unwrap();
-                let end = last + games.len() as u32;
+                let end = last + u32::try_from(games.len()).unwrap();
                 assert_eq!((done.last_id, done.games), (end, last + 1..end + 1));
                 assert!(done.is_change);
                 base.reopen(&path).unwrap();

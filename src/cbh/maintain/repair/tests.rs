@@ -233,8 +233,8 @@ fn a_damaged_byte_of_a_header_is_repaired() {
 
 #[test]
 fn a_damaged_byte_of_a_record_is_told_at_its_place() {
-    let told = |file: &str, at: usize| {
-        let place = [at];
+    let told = |file: &str, at: u64| {
+        let place = [usize::try_from(at).unwrap()];
         let base = opened(&changed(&|extension| {
             if extension == file { &place } else { &[] }
         }));
@@ -266,7 +266,7 @@ fn a_damaged_byte_of_a_record_is_told_at_its_place() {
         (45..46, vec![("cbh", here + 45)]),
     ] {
         for at in of_record {
-            let mut found = told("cbh", here as usize + at);
+            let mut found = told("cbh", here + at);
             // What is there now instead of a blob or name is another defect.
             found.truncate(wanted.len());
             assert_eq!(found, wanted, "{at}");
@@ -274,10 +274,7 @@ fn a_damaged_byte_of_a_record_is_told_at_its_place() {
     }
     for at in [12, 30] {
         for byte in at..at + 8 {
-            assert_eq!(
-                told("cbj", (extended + byte) as usize),
-                [("cbj", extended + at)]
-            );
+            assert_eq!(told("cbj", extended + byte), [("cbj", extended + at)]);
         }
     }
 }
