@@ -637,7 +637,7 @@ mod tests {
     use super::*;
     use crate::cbh::base::samples::{self, copy_of_sample};
     use crate::cbh::{NewBase, OpenBase, Options};
-    use crate::game::{Date, GameResult};
+    use crate::game::{Date, GameResult, Headers};
 
     fn saved(base: &mut OpenBase, edit: impl FnOnce(&mut Saver<'_>)) -> u32 {
         let mut saver = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
@@ -704,6 +704,56 @@ mod tests {
                 assert_eq!(content(found), content(wanted), "{name} {}", id.0);
             }
             assert_eq!(samples::defects(&base.database), BTreeSet::new(), "{name}");
+        }
+    }
+
+    type Field = fn(&mut Headers) -> &mut String;
+
+    #[test]
+    fn names_longer_than_their_fields_and_other_tags_come_back_whole() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let model = read(&base, GameId(3));
+        let fields: [(usize, Field); 10] = [
+            (30, |headers| &mut headers.white.last),
+            (20, |headers| &mut headers.white.first),
+            (30, |headers| &mut headers.black.last),
+            (40, |headers| &mut headers.tournament.title),
+            (30, |headers| &mut headers.tournament.place),
+            (45, |headers| &mut headers.annotator),
+            (25, |headers| &mut headers.source.title),
+            (45, |headers| &mut headers.white_team.title),
+            (45, |headers| &mut headers.black_team.title),
+            (200, |headers| &mut headers.tag.titles[2]),
+        ];
+        let mut games = Vec::new();
+        for (size, field) in fields {
+            for letters in ["x", "x\u{e9}", "\u{436}", "\u{2658}"] {
+                for len in [size / 3, size / 2, size - 1, size, size + 1, 2 * size] {
+                    let mut game = model.clone();
+                    *field(&mut game.headers) = letters.chars().cycle().take(len).collect();
+                    let headers = &mut game.headers;
+                    for team in [&mut headers.white_team, &mut headers.black_team] {
+                        team.is_given = !team.title.is_empty();
+                    }
+                    let tag = format!("Tag{len}");
+                    game.foreign_tags
+                        .push((tag, "a \"quoted\" \\ value".to_owned()));
+                    games.push(game);
+                }
+            }
+        }
+        let first = base.database.last_id() + 1;
+        saved(&mut base, |saver| {
+            for game in &games {
+                saver.append(game).unwrap();
+            }
+        });
+        base.reopen(&path).unwrap();
+        assert_eq!(samples::defects(&base.database), BTreeSet::new());
+        for (id, wanted) in (first..).zip(&games) {
+            let found = read(&base, GameId(id));
+            assert_eq!(content(&found), content(wanted));
         }
     }
 
