@@ -103,13 +103,23 @@ impl<'g> MoveText<'g, '_> {
     }
 
     /// Writes moves that have no variations and no remarks, as most games.
-    fn only_line(&mut self, moves: &[Ply], mut half_move: u32) {
-        let mut needs_number = true;
-        for ply in moves {
-            self.number(half_move, std::mem::take(&mut needs_number));
-            self.writer.short_word(ply.san.after_blank(), ply.san.len());
-            half_move += 1;
-        }
+    fn only_line(&mut self, moves: &[Ply], half_move: u32) {
+        let Some((first, others)) = moves.split_first() else {
+            return;
+        };
+        self.number(half_move, true);
+        self.writer
+            .short_word(first.san.after_blank(), first.san.len());
+        // A move and a number at most.
+        self.writer.short_words(2 * others.len(), |words| {
+            for (half_move, ply) in (half_move + 1..).zip(others) {
+                if half_move.is_multiple_of(2) {
+                    let (number, len) = move_number(half_move);
+                    words.write(number, len);
+                }
+                words.write(ply.san.after_blank(), ply.san.len());
+            }
+        });
     }
 
     /// Writes moves as long as they have no variations and no remarks; gives

@@ -90,6 +90,27 @@ impl<'o> LineWriter<'o> {
         }
     }
 
+    /// Writes up to `count` words at once, those that `write` gives: as
+    /// [`short_word`](LineWriter::short_word) for each, but room is made once.
+    #[inline]
+    pub(super) fn short_words(&mut self, count: usize, write: impl FnOnce(&mut ShortWords<'_>)) {
+        let end = self.out.len();
+        // Each word is written as eight bytes, and takes no more.
+        self.out.resize(end + 8 * count, 0);
+        let mut words = ShortWords {
+            text: self.out,
+            end,
+            word: self.word,
+            line: self.line,
+        };
+        write(&mut words);
+        let ShortWords {
+            end, word, line, ..
+        } = words;
+        self.out.truncate(end);
+        (self.word, self.line) = (word, line);
+    }
+
     /// Writes `text` so that the next word follows it without a blank.
     pub(super) fn open(&mut self, text: &[u8]) {
         self.word(text);
@@ -134,6 +155,38 @@ impl<'o> LineWriter<'o> {
             *blank = b'\n';
         }
         self.line = blank + 1;
+    }
+}
+
+/// Room for words of at most seven ASCII bytes behind another word.
+pub(super) struct ShortWords<'o> {
+    text: &'o mut [u8],
+    /// Where the next word and its blank go.
+    end: usize,
+    /// As in [`LineWriter`].
+    word: usize,
+    line: usize,
+}
+
+impl ShortWords<'_> {
+    /// Writes a word of `len` bytes, given after a blank in eight bytes.
+    #[expect(clippy::inline_always, reason = "for every move and number")]
+    #[inline(always)]
+    pub(super) fn write(&mut self, after_blank: [u8; 8], len: usize) {
+        let Some(place) = self
+            .text
+            .get_mut(self.end..)
+            .and_then(<[u8]>::first_chunk_mut)
+        else {
+            return;
+        };
+        *place = after_blank;
+        self.word = self.end.wrapping_add(1);
+        self.end = self.word.wrapping_add(len);
+        if self.end.wrapping_sub(self.line) > LINE_CHARS {
+            place[0] = b'\n';
+            self.line = self.word;
+        }
     }
 }
 
