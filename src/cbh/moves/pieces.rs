@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use shakmaty::{ByColor, CastlingSide, Color, Move, Role, Square};
+use shakmaty::{CastlingSide, Color, Move, Role, Square};
 
 use crate::game::Board;
 
@@ -75,24 +75,22 @@ impl Slot {
     }
 }
 
+/// The first slot of each kind, by the number of the role.
+const FIRST_SLOTS: [u8; 8] = [0, PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING, 0];
+
+#[inline]
+#[expect(clippy::indexing_slicing, reason = "roles are numbered below 8")]
 const fn first_slot(role: Role) -> u8 {
-    match role {
-        Role::King => KING,
-        Role::Queen => QUEEN,
-        Role::Rook => ROOK,
-        Role::Bishop => BISHOP,
-        Role::Knight => KNIGHT,
-        Role::Pawn => PAWN,
-    }
+    FIRST_SLOTS[role as usize & 7]
 }
 
-/// How many of a kind have numbers.
+/// How many of each kind have numbers.
+const CAPACITIES: [u8; 8] = [0, 8, 3, 3, 3, 3, 1, 0];
+
+#[inline]
+#[expect(clippy::indexing_slicing, reason = "roles are numbered below 8")]
 const fn capacity(role: Role) -> u8 {
-    match role {
-        Role::King => 1,
-        Role::Pawn => 8,
-        _ => 3,
-    }
+    CAPACITIES[role as usize & 7]
 }
 
 /// The numbers of the slots of a kind.
@@ -104,15 +102,35 @@ pub(super) const fn slots_of(role: Role) -> Range<u8> {
 /// The squares of all numbered pieces.
 #[derive(Clone, Debug)]
 pub(crate) struct PieceList {
-    /// By side and slot.
-    squares: ByColor<[Option<Square>; SLOTS]>,
+    /// By side and slot, [`VACANT`] if nobody stands there.
+    squares: [[u8; PLACES]; 2],
 }
 
+/// More than the slots of a side: a power of two, and from the first slot of each
+/// kind on there are eight.
+const PLACES: usize = 32;
+
+/// In place of the number of a square.
+const VACANT: u8 = 64;
+
+/// One for each of eight places.
+const ONES: u64 = u64::from_le_bytes([1; 8]);
+
+/// The places of a kind among the eight from its first slot on.
+#[inline]
+fn places_of(role: Role) -> u64 {
+    u64::MAX >> (8 * (8 - capacity(role)))
+}
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "sides are two, and an index modulo PLACES is below it"
+)]
 impl PieceList {
     /// Numbers the pieces of a start position.
     pub(crate) fn new(board: &Board, reverse: bool) -> PieceList {
         let mut list = PieceList {
-            squares: ByColor::new_with(|_| [None; SLOTS]),
+            squares: [[VACANT; PLACES]; 2],
         };
         for step in 0..64 {
             let square = square(if reverse { 63 - step } else { step });
@@ -126,15 +144,13 @@ impl PieceList {
     /// Where the piece of this slot stands; `None` if it is vacant.
     #[inline]
     pub(crate) fn square(&self, color: Color, slot: Slot) -> Option<Square> {
-        *self.side(color).get(slot.index())?
+        Square::try_from(self.squares[side(color)][slot.index() % PLACES]).ok()
     }
 
     /// The slot of the piece on `square`; `None` if it has no number.
     #[inline]
     pub(crate) fn slot(&self, color: Color, role: Role, square: Square) -> Option<Slot> {
-        slots_of(role)
-            .map(Slot)
-            .find(|&slot| self.square(color, slot) == Some(square))
+        self.find(color, role, square.into())
     }
 
     /// Follows a move of `color`.
@@ -180,72 +196,83 @@ impl PieceList {
 
     /// Moves the piece on `from`, if it has a number.
     fn relocate(&mut self, color: Color, role: Role, from: Square, to: Square) {
-        if let Some(place) = self.place(color, role, from) {
-            *place = Some(to);
+        if let Some(slot) = self.slot(color, role, from) {
+            self.relocate_slot(color, slot, to);
         }
     }
 
     /// Moves the piece in `slot`.
     #[inline]
     pub(crate) fn relocate_slot(&mut self, color: Color, slot: Slot, to: Square) {
-        let side = self.squares.get_mut(color);
-        if let Some(place) = side.get_mut(slot.index()) {
-            *place = Some(to);
-        }
+        self.set(color, slot, to.into());
     }
 
     /// Removes the captured piece on `square`.
     #[inline(never)]
     pub(crate) fn capture(&mut self, color: Color, role: Role, square: Square) {
-        let slots = self.kind(color, role);
-        let index = slots.iter().position(|&place| place == Some(square));
-        let Some(places) = index.and_then(|index| slots.get_mut(index..)) else {
+        let Some(slot) = self.slot(color, role, square) else {
             return;
         };
-        if let Some(place) = places.first_mut() {
-            *place = None;
+        self.set(color, slot, VACANT);
+        if role == Role::Pawn {
+            return;
         }
-        if role != Role::Pawn {
-            places.rotate_left(1);
+        // The higher numbers move down; the last one is vacant then.
+        let first = first_slot(role);
+        let kept = (1 << (8 * (slot.number() - first))) - 1;
+        let kind = places_of(role);
+        let eight = self.eight(color, role);
+        let vacant = u64::from(VACANT) << (8 * (capacity(role) - 1));
+        let moved = (eight & kind) >> 8 | vacant;
+        let eight = eight & (kept | !kind) | moved & !kept;
+        let places = self.squares[side(color)].get_mut(first.into()..);
+        if let Some(places) = places.and_then(<[u8]>::first_chunk_mut) {
+            *places = eight.to_le_bytes();
         }
     }
 
     /// Makes the pawn on `from` a piece on `to`.
     fn promote(&mut self, color: Color, from: Square, role: Role, to: Square) {
-        if let Some(place) = self.place(color, Role::Pawn, from) {
-            *place = None;
+        if let Some(slot) = self.slot(color, Role::Pawn, from) {
+            self.set(color, slot, VACANT);
         }
         self.add(color, role, to);
     }
 
     /// Gives the lowest vacant number, if there is one.
     fn add(&mut self, color: Color, role: Role, square: Square) {
-        let vacant = self
-            .kind(color, role)
-            .iter_mut()
-            .find(|place| place.is_none());
-        if let Some(place) = vacant {
-            *place = Some(square);
+        if let Some(vacant) = self.find(color, role, VACANT) {
+            self.set(color, vacant, square.into());
         }
     }
 
-    fn side(&self, color: Color) -> &[Option<Square>; SLOTS] {
-        self.squares.get(color)
+    #[inline]
+    fn set(&mut self, color: Color, slot: Slot, square: u8) {
+        self.squares[side(color)][slot.index() % PLACES] = square;
     }
 
-    fn kind(&mut self, color: Color, role: Role) -> &mut [Option<Square>] {
-        let Range { start, end } = slots_of(role);
-        self.squares
-            .get_mut(color)
-            .get_mut(start.into()..end.into())
-            .unwrap_or_default()
+    /// The lowest slot of a kind that has this square, all places asked at once.
+    #[inline]
+    fn find(&self, color: Color, role: Role, square: u8) -> Option<Slot> {
+        let different = (self.eight(color, role) ^ ONES * u64::from(square)) | !places_of(role);
+        // The lowest high bit left is that of the first place that has no difference.
+        let equal = different.wrapping_sub(ONES) & !different & ONES << 7;
+        (equal != 0).then(|| Slot(first_slot(role) + (equal.trailing_zeros() / 8) as u8))
     }
 
-    fn place(&mut self, color: Color, role: Role, on: Square) -> Option<&mut Option<Square>> {
-        self.kind(color, role)
-            .iter_mut()
-            .find(|place| **place == Some(on))
+    /// The eight places from the first slot of a kind on, the first one lowest.
+    #[inline]
+    fn eight(&self, color: Color, role: Role) -> u64 {
+        let from = self.squares[side(color)].get(first_slot(role).into()..);
+        let eight = from.and_then(<[u8]>::first_chunk);
+        eight.map_or(0, |eight| u64::from_le_bytes(*eight))
     }
+}
+
+/// White is first.
+#[inline]
+fn side(color: Color) -> usize {
+    usize::from(color.is_black())
 }
 
 /// The square of ChessBase's number: a1, a2 … a8, b1 … h8 from 0.
@@ -309,6 +336,25 @@ mod tests {
         list.capture(Color::White, Role::Rook, Square::B8);
         assert_eq!(rooks(&list)[2], third, "the fourth rook had no number");
         assert_eq!(list.square(Color::White, Slot::new(Role::Pawn, 0)), None);
+    }
+
+    #[test]
+    fn each_of_three_leaves_its_number_to_the_next() {
+        let [a1, h1, a8] = [Square::A1, Square::H1, Square::A8].map(Some);
+        for (taken, left) in [
+            (Square::A1, [h1, a8, None]),
+            (Square::H1, [a1, a8, None]),
+            (Square::A8, [a1, h1, None]),
+            (Square::B1, [a1, h1, a8]),
+        ] {
+            let mut list = PieceList::new(Position::default().board(), false);
+            list.promote(Color::White, Square::A2, Role::Rook, Square::A8);
+            list.capture(Color::White, Role::Rook, taken);
+            assert_eq!(rooks(&list), left, "{taken}");
+            // The slots of bishops follow those of rooks.
+            let bishop = Slot::new(Role::Bishop, 0);
+            assert_eq!(list.square(Color::White, bishop), Some(Square::C1));
+        }
     }
 
     #[test]
