@@ -344,6 +344,9 @@ const fn numbered(number: u32) -> (u64, usize) {
 
 /// Appends a number in decimal digits.
 pub(crate) fn append_decimal(number: u32, out: &mut Vec<u8>) {
+    if number < 10_000 {
+        return append_short_decimal(number, out);
+    }
     let mut digits = [0; 10];
     let mut rest = number;
     let mut first = digits.len();
@@ -356,6 +359,17 @@ pub(crate) fn append_decimal(number: u32, out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(digits.get(first..).unwrap_or_default());
+}
+
+/// Appends a number below 10000 as ratings, rounds and counts are: four digits, of
+/// which the zeros in front are left out without a loop.
+fn append_short_decimal(number: u32, out: &mut Vec<u8>) {
+    let digit = |one: u32| u64::from(b'0') + u64::from(number / one % 10);
+    let digits = digit(1) << 24 | digit(10) << 16 | digit(100) << 8 | digit(1000);
+    let zeros = u32::from(number < 10) + u32::from(number < 100) + u32::from(number < 1000);
+    let end = out.len() + 4 - zeros as usize;
+    out.extend_from_slice(&(digits >> (8 * zeros)).to_le_bytes());
+    out.truncate(end);
 }
 
 #[cfg(test)]
@@ -375,7 +389,7 @@ mod tests {
 
     #[test]
     fn numbers_are_written_in_decimal() {
-        for number in [0, 7, 10, 255, 65_535, u32::MAX] {
+        for number in (0..=10_001).chain([65_535, u32::MAX]) {
             let mut out = Vec::new();
             append_decimal(number, &mut out);
             assert_eq!(String::from_utf8(out).unwrap(), number.to_string());

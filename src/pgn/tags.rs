@@ -423,12 +423,7 @@ pub fn append_round(round: impl Into<u32>, subround: impl Into<u32>, out: &mut V
 /// Appends `value` with `"` and `\` escaped; control characters become
 /// blanks, since no reader keeps them in a tag.
 fn append_escaped(value: &str, out: &mut Vec<u8>) {
-    let (words, rest) = value.as_bytes().as_chunks();
-    let mut last = [b' '; 8];
-    if let Some(place) = last.get_mut(..rest.len()) {
-        place.copy_from_slice(rest);
-    }
-    if words.iter().copied().chain([last]).all(are_plain) {
+    if is_plain(value.as_bytes()) {
         out.extend_from_slice(value.as_bytes());
         return;
     }
@@ -439,6 +434,19 @@ fn append_escaped(value: &str, out: &mut Vec<u8>) {
             byte => out.push(byte),
         }
     }
+}
+
+/// Whether no byte is a control character, `"` or `\`: eight at a time, of which
+/// the last ones may overlap those before.
+fn is_plain(bytes: &[u8]) -> bool {
+    if let Some(last) = bytes.last_chunk() {
+        let mut words = bytes.as_chunks().0.iter().chain([last]);
+        return words.all(|word| are_plain(*word));
+    }
+    if let (Some([a, b, c, d]), Some([e, f, g, h])) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return are_plain([*a, *b, *c, *d, *e, *f, *g, *h]);
+    }
+    bytes.iter().all(|byte| are_plain([*byte; 8]))
 }
 
 /// Whether none of these bytes is a control character, `"` or `\`.
@@ -568,6 +576,19 @@ mod tests {
                     let is_plain = !matches!(byte, 0..b' ' | b'"' | b'\\' | 0x7f);
                     assert_eq!(are_plain(bytes), is_plain, "{bytes:?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_escaped_is_seen_in_texts_of_any_length() {
+        for length in 0..20 {
+            let plain = vec![b'x'; length];
+            assert!(is_plain(&plain));
+            for at in 0..length {
+                let mut text = plain.clone();
+                text[at] = b'"';
+                assert!(!is_plain(&text), "{at} of {length}");
             }
         }
     }
