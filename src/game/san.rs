@@ -10,7 +10,7 @@ use shakmaty::{CastlingSide, File, Rank, Role, Square};
 /// All notations have at most seven bytes, so they fit in one word without
 /// further memory. The first byte of the notation is the lowest byte; the
 /// highest byte is its length.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct San(u64);
 
 impl San {

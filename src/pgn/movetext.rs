@@ -191,7 +191,9 @@ impl<'g> MoveText<'g, '_> {
                 places.chain(homeless.iter().copied()).collect()
             };
             for nag in in_order.unwrap_or_else(as_stored) {
-                self.writer.word(format!("${nag}").as_bytes());
+                let (digits, len) = short_decimal(nag.into());
+                let word = digits << 16 | u64::from(u16::from_le_bytes(*b" $"));
+                self.writer.short_word(word.to_le_bytes(), 1 + len);
             }
             let before = self.writer.position();
             if is_told {
@@ -345,7 +347,11 @@ const fn numbered(number: u32) -> (u64, usize) {
 /// Appends a number in decimal digits.
 pub(crate) fn append_decimal(number: u32, out: &mut Vec<u8>) {
     if number < 10_000 {
-        return append_short_decimal(number, out);
+        // As ratings, rounds and counts are.
+        let (digits, len) = short_decimal(number);
+        let end = out.len() + len;
+        out.extend_from_slice(&digits.to_le_bytes());
+        return out.truncate(end);
     }
     let mut digits = [0; 10];
     let mut rest = number;
@@ -361,15 +367,13 @@ pub(crate) fn append_decimal(number: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(digits.get(first..).unwrap_or_default());
 }
 
-/// Appends a number below 10000 as ratings, rounds and counts are: four digits, of
-/// which the zeros in front are left out without a loop.
-fn append_short_decimal(number: u32, out: &mut Vec<u8>) {
+/// The digits of a number below 10000, first one lowest, and how many they are. There
+/// is no loop, whose end is hard to foresee.
+fn short_decimal(number: u32) -> (u64, usize) {
     let digit = |one: u32| u64::from(b'0') + u64::from(number / one % 10);
     let digits = digit(1) << 24 | digit(10) << 16 | digit(100) << 8 | digit(1000);
     let zeros = u32::from(number < 10) + u32::from(number < 100) + u32::from(number < 1000);
-    let end = out.len() + 4 - zeros as usize;
-    out.extend_from_slice(&(digits >> (8 * zeros)).to_le_bytes());
-    out.truncate(end);
+    (digits >> (8 * zeros), 4 - zeros as usize)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@
 //! front of one move.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::exact::Exact;
 use super::remarks::{Remarks, Subject, has_text, is_flagged_before};
@@ -85,38 +85,31 @@ impl PrivateTags {
 /// one text before them and none after the ply before. A name counts for all
 /// moves of that name, so none is given that would take the texts of others.
 fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
-    let is_before = |(_, remark): (_, &_)| matches!(remark, Annotation::TextBefore(_));
-    if !game.annotations.iter().any(is_before) {
+    let tree = &game.tree;
+    let texts = Texts::of(game);
+    if texts.is_empty() {
         return (String::new(), HashSet::new());
     }
-    let (mut with_text, mut with_texts, mut followed) =
-        (HashSet::new(), HashSet::new(), HashSet::new());
-    for (ply, remark) in game.annotations.iter() {
-        match remark {
-            Annotation::TextBefore(_) if with_text.contains(&ply) => with_texts.insert(ply),
-            Annotation::TextBefore(_) => with_text.insert(ply),
-            Annotation::TextAfter(_) => followed.insert(ply),
-            _ => false,
-        };
-    }
-    let mut names = Vec::new();
-    let mut plies = Vec::new();
-    let tree = &game.tree;
-    let numbers = half_moves(tree, &game.start);
-    let mut taken = HashSet::new();
-    for at in (1..=tree.len()).filter_map(|index| tree.place(index)) {
+    let texts_on = |at: PlyId| texts.get(at.index()).copied().unwrap_or_default();
+    // The plies in the middle of a line, and whether a text stands behind the one before.
+    let plies = (1..=tree.len()).filter_map(|index| {
+        let at = tree.place(index)?;
         let parent = tree.parent(at).unwrap_or(PlyId::START);
-        if tree.first_child(parent) != Some(at) {
-            continue;
-        }
-        if followed.contains(&parent) {
-            taken.extend(spot_of(tree, &numbers, at));
-        } else if with_text.contains(&at) && !with_texts.contains(&at) {
-            plies.extend(name_of(tree, &numbers, at).map(|name| (name, at)));
-        }
-    }
+        (tree.first_child(parent) == Some(at)).then(|| (at, texts_on(parent).are_after))
+    });
+    let (behind_text, others): (Vec<_>, Vec<_>) = plies.partition(|(_, is_behind)| *is_behind);
+    let has_one = |(at, _): &(PlyId, bool)| texts_on(*at).before == 1;
+    let numbers = half_moves(tree, &game.start);
+    let taken = behind_text.iter();
+    let taken: BTreeSet<(u32, San)> = taken
+        .filter_map(|(at, _)| spot_of(tree, &numbers, *at))
+        .collect();
+    let with_names = others.into_iter().filter(has_one);
+    let named = |(at, _)| Some((name_of(tree, &numbers, at)?, at));
+    let mut plies: Vec<(Name, PlyId)> = with_names.filter_map(named).collect();
     // In no order of the ids, which are other ones when the text is read.
     plies.sort();
+    let mut names = Vec::new();
     let mut bytes = 0;
     let mut named = HashSet::new();
     for (name, ply) in plies {
@@ -134,6 +127,33 @@ fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
     }
     let names: Vec<String> = names.iter().map(Name::spelled).collect();
     (names.join(" "), named)
+}
+
+/// What texts a ply has.
+#[derive(Clone, Copy, Default)]
+struct Texts {
+    /// How many before the move; more than 255 are as good as 255.
+    before: u8,
+    are_after: bool,
+}
+
+impl Texts {
+    /// Those of each ply, by its index; none if no ply has a text before it.
+    fn of(game: &Game) -> Vec<Texts> {
+        let is_before = |(_, remark): (_, &_)| matches!(remark, Annotation::TextBefore(_));
+        if !game.annotations.iter().any(is_before) {
+            return Vec::new();
+        }
+        let mut texts = vec![Texts::default(); game.tree.len() + 1];
+        for (ply, remark) in game.annotations.iter() {
+            match (texts.get_mut(ply.index()), remark) {
+                (Some(on), Annotation::TextBefore(_)) => on.before = on.before.saturating_add(1),
+                (Some(on), Annotation::TextAfter(_)) => on.are_after = true,
+                _ => {}
+            }
+        }
+        texts
+    }
 }
 
 /// A move as `CbhBefore` names it: `12.Nf3`, `12...Nf6`.
