@@ -337,9 +337,9 @@ impl<'b> StoredText<'b> {
         }
     }
 
-    /// The bytes of a text of these pieces: in the page if the stored text is
-    /// and all new words are in it, else in UTF-8. `None` if they would not be
-    /// shown as `edited`.
+    /// The bytes of a text of these pieces: in the page if the stored text is,
+    /// all new words are in it, and it would be detected again; else in UTF-8.
+    /// `None` if they would not be shown as `edited`.
     fn assemble(&self, pieces: &[EditedPiece<'_>], edited: &str) -> Option<Vec<u8>> {
         let in_page = (!self.is_utf8 || self.bytes.is_ascii())
             .then(|| self.join(pieces, |text| self.page.encode_in_page(text), false))
@@ -351,6 +351,7 @@ impl<'b> StoredText<'b> {
             !bytes.is_empty() && !bytes.contains(&0) && words(&shown).eq(words(edited))
         };
         in_page
+            .filter(|bytes| self.page.is_kept_by_edit(self.bytes, bytes))
             .filter(is_edited)
             .or_else(|| in_utf8().filter(is_edited))
     }
@@ -429,6 +430,19 @@ mod tests {
         let payload = [&[0, 0], stored].concat();
         let page = CodePage::from_label(page).unwrap();
         encode_edited(&payload, &text, page)[2..].to_vec()
+    }
+
+    #[test]
+    fn a_word_that_speaks_for_another_page_is_written_in_utf8() {
+        // Bytes that would be Cyrillic letters in Windows-1251.
+        let (word, bytes) = ("éééé", b"\xe9\xe9\xe9\xe9");
+        let expected = format!("ab {word}").into_bytes();
+        assert_eq!(edited("1252", b"ab", &format!("ab {word}")), expected);
+        assert_eq!(edited("1252", b"ab c", "ab café"), b"ab caf\xe9");
+        // What spoke for it before stays as it is.
+        let stored = [bytes, &b" ab"[..]].concat();
+        let expected = [bytes, &b" b"[..]].concat();
+        assert_eq!(edited("1252", &stored, &format!("{word} b")), expected);
     }
 
     #[test]

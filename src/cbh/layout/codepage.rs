@@ -94,6 +94,23 @@ impl CodePage {
         }
     }
 
+    /// As [`is_kept_by_text`](CodePage::is_kept_by_text), for a text that takes the
+    /// place of another, and may say as much against this page as that one.
+    pub(in crate::cbh) fn is_kept_by_edit(self, before: &[u8], after: &[u8]) -> bool {
+        self.is_kept_by_text(after) || self.votes_against(after) <= self.votes_against(before)
+    }
+
+    /// How many letters of a text are evidence for another page.
+    fn votes_against(self, text: &[u8]) -> usize {
+        let mut votes = Votes::default();
+        votes.add(text);
+        if self.encoding == WINDOWS_1251 {
+            votes.letters - votes.cyrillic
+        } else {
+            votes.cyrillic
+        }
+    }
+
     /// The page as an encoding of `encoding_rs`.
     pub fn encoding(self) -> &'static Encoding {
         self.encoding
