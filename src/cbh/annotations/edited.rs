@@ -57,13 +57,18 @@ pub(in crate::cbh) fn divide(stored: &[&str], edited: &str) -> Vec<String> {
         words.map(move |word| (owner, word.word))
     });
     let (owners, old): (Vec<usize>, Vec<Cow<'_, str>>) = words.unzip();
-    let new: Vec<Cow<'_, str>> = shown_words(edited).map(|word| word.word).collect();
+    let parts: Vec<ShownWord<'_>> = shown_words(edited).collect();
+    let new: Vec<Cow<'_, str>> = parts.iter().map(|part| part.word.clone()).collect();
     for Stretch { old, new: at, .. } in compare(&old, &new) {
         let last = old.end.saturating_sub(1);
-        for (count, word) in new.get(at).into_iter().flatten().enumerate() {
+        for (count, (at, word)) in at
+            .clone()
+            .zip(new.get(at).into_iter().flatten())
+            .enumerate()
+        {
             let owner = owners.get(last.min(old.start + count));
             if let Some(share) = shares.get_mut(owner.copied().unwrap_or(0)) {
-                if !share.is_empty() {
+                if !share.is_empty() && !goes_on(&parts, at) {
                     share.push(' ');
                 }
                 share.push_str(word);
@@ -71,6 +76,14 @@ pub(in crate::cbh) fn divide(stored: &[&str], edited: &str) -> Vec<String> {
         }
     }
     shares
+}
+
+/// Whether a part of a text goes on with the long word of the part before, without
+/// a blank.
+fn goes_on(parts: &[ShownWord<'_>], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| parts.get(before));
+    let pair = before.zip(parts.get(at));
+    pair.is_some_and(|(before, part)| before.range.end == part.range.start)
 }
 
 /// A piece of the new text.
@@ -192,23 +205,30 @@ impl<'t> Alignment<'t> {
     /// that stands there.
     fn insert(&mut self, word: usize, words: Range<usize>) {
         let gap = self.gap(word);
+        let Range { start: first, end } = words;
         if word == 0 {
             self.keep(gap.clone());
         } else {
-            self.write(" ");
+            self.part_from(first);
         }
-        for (count, at) in words.enumerate() {
-            if count > 0 {
-                self.write(" ");
+        for at in words {
+            if at > first {
+                self.part_from(at);
             }
             self.insert_word(at);
         }
-        if word == 0 {
-            self.write(if self.old.is_empty() { "" } else { " " });
-        } else if gap.is_empty() && self.is_inner(word) {
-            self.write(" ");
-        } else {
+        if word > 0 && !(gap.is_empty() && self.is_inner(word)) {
             self.keep(gap);
+        } else if !self.old.is_empty() {
+            self.part_from(end);
+        }
+    }
+
+    /// Writes a blank before this word of the edited text, unless it goes on with
+    /// a long one.
+    fn part_from(&mut self, word: usize) {
+        if !goes_on(&self.new, word) {
+            self.write(" ");
         }
     }
 
@@ -430,6 +450,25 @@ mod tests {
         let payload = [&[0, 0], stored].concat();
         let page = CodePage::from_label(page).unwrap();
         encode_edited(&payload, &text, page)[2..].to_vec()
+    }
+
+    #[test]
+    fn a_long_word_that_is_added_stays_one() {
+        let long = "y".repeat(250);
+        for (stored, text) in [
+            ("ab", format!("ab {long}")),
+            ("ab c", format!("ab {long} c")),
+            ("ab c", format!("{long}{long} ab c")),
+            ("", long.clone()),
+            (&long, format!("{long}zz")),
+            (&long, format!("{long}{long}")),
+            (&long, format!("zz{long}")),
+        ] {
+            let after = edited("1252", stored.as_bytes(), &text);
+            assert_eq!(String::from_utf8(after).unwrap(), text);
+        }
+        let shares = divide(&["ab", "c"], &format!("ab {long} c"));
+        assert_eq!(shares.concat(), format!("ab {long}c"));
     }
 
     #[test]
