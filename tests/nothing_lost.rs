@@ -579,6 +579,36 @@ fn unusual_tags_are_preserved() {
 }
 
 #[test]
+fn a_long_value_is_preserved_where_other_tags_stand_already() {
+    let mut base = Files::read(&common::fixture("cbh/sample/sample.cbh"));
+    let long = "y".repeat(250);
+    let texts = [
+        "[First \"a b\"]".to_owned(),
+        format!("[First \"a b\"]\n[Link \"{long}\"]"),
+        format!("[First \"a b\"]\n[Link \"{long}{long}\"]\n[Tag \"c\"]"),
+    ];
+    let mut id = None;
+    for text in &texts {
+        let database = base.database();
+        let game = pgn::decode(format!("{text}\n\n*\n").as_bytes()).unwrap();
+        let mut saver = Saver::new(&database, now());
+        let saved = match id {
+            None => saver.append(&game).unwrap(),
+            Some(id) => {
+                saver.replace(id, &game).unwrap();
+                id
+            }
+        };
+        base = base.with(&saver.finish().unwrap());
+        let mut decoded = Decoded::default();
+        base.database().read_game(saved, &mut decoded).unwrap();
+        let foreign = &decoded.game.foreign_tags;
+        assert_eq!(*foreign, tags(text), "{text}");
+        id = Some(saved);
+    }
+}
+
+#[test]
 fn foreign_tags_of_one_name_are_preserved_in_order() {
     let given = "[Foo \"1\"]\n[Bar \"x\"]\n[Foo \"2\"]\n[Foo \"1\"]";
     assert_eq!(appended(given), Ok(tags(given)));
