@@ -254,10 +254,11 @@ impl PieceList {
     /// The lowest slot of a kind that has this square, all places asked at once.
     #[inline]
     fn find(&self, color: Color, role: Role, square: u8) -> Option<Slot> {
-        let different = (self.eight(color, role) ^ ONES * u64::from(square)) | !places_of(role);
+        let different = (self.eight(color, role) ^ (ONES * u64::from(square))) | !places_of(role);
         // The lowest high bit left is that of the first place that has no difference.
-        let equal = different.wrapping_sub(ONES) & !different & ONES << 7;
-        (equal != 0).then(|| Slot(first_slot(role) + (equal.trailing_zeros() / 8) as u8))
+        let equal = different.wrapping_sub(ONES) & !different & (ONES << 7);
+        let number = u8::try_from(equal.trailing_zeros() / 8).ok()?;
+        (equal != 0).then(|| Slot(first_slot(role) + number))
     }
 
     /// The eight places from the first slot of a kind on, the first one lowest.
