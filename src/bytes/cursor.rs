@@ -155,17 +155,24 @@ impl<'a> ByteReader<'a> {
 /// Number of bytes before the first zero byte, eight at a time: names are
 /// short, and a base has many.
 fn length_before_zero(field: &[u8]) -> usize {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const HIGH_BITS: u64 = ONES << 7;
     let (words, rest) = field.as_chunks();
     for (at, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        // The lowest high bit left is that of the first zero byte.
-        let zeros = word.wrapping_sub(ONES) & !word & HIGH_BITS;
-        if zeros != 0 {
-            return 8 * at + zeros.trailing_zeros() as usize / 8;
+        if let Some(zero) = first_zero(u64::from_le_bytes(*word)) {
+            return 8 * at + usize::from(zero);
         }
     }
     let in_rest = rest.iter().position(|&byte| byte == 0);
     8 * words.len() + in_rest.unwrap_or(rest.len())
+}
+
+/// Which of eight bytes, the lowest first, is the first zero; all are looked at at
+/// once.
+#[inline]
+pub(crate) fn first_zero(bytes: u64) -> Option<u8> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH_BITS: u64 = ONES << 7;
+    // The lowest high bit left is that of the first zero byte.
+    let zeros = bytes.wrapping_sub(ONES) & !bytes & HIGH_BITS;
+    let first = u8::try_from(zeros.trailing_zeros() / 8).ok()?;
+    (zeros != 0).then_some(first)
 }

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use shakmaty::{CastlingSide, Color, Move, Role, Square};
 
+use crate::bytes::first_zero;
 use crate::game::Board;
 
 /// A numbered piece of one side: king, three queens, rooks, bishops and
@@ -102,7 +103,7 @@ pub(super) const fn slots_of(role: Role) -> Range<u8> {
 /// The squares of all numbered pieces.
 #[derive(Clone, Debug)]
 pub(crate) struct PieceList {
-    /// By side and slot, [`VACANT`] if nobody stands there.
+    /// The number of the square of each slot, by side; [`VACANT`] for none.
     squares: [[u8; PLACES]; 2],
 }
 
@@ -112,9 +113,6 @@ const PLACES: usize = 32;
 
 /// In place of the number of a square.
 const VACANT: u8 = 64;
-
-/// One for each of eight places.
-const ONES: u64 = u64::from_le_bytes([1; 8]);
 
 /// The places of a kind among the eight from its first slot on.
 #[inline]
@@ -254,11 +252,9 @@ impl PieceList {
     /// The lowest slot of a kind that has this square, all places asked at once.
     #[inline]
     fn find(&self, color: Color, role: Role, square: u8) -> Option<Slot> {
-        let different = (self.eight(color, role) ^ (ONES * u64::from(square))) | !places_of(role);
-        // The lowest high bit left is that of the first place that has no difference.
-        let equal = different.wrapping_sub(ONES) & !different & (ONES << 7);
-        let number = u8::try_from(equal.trailing_zeros() / 8).ok()?;
-        (equal != 0).then(|| Slot(first_slot(role) + number))
+        let all = u64::from_le_bytes([square; 8]);
+        let different = (self.eight(color, role) ^ all) | !places_of(role);
+        Some(Slot(first_slot(role) + first_zero(different)?))
     }
 
     /// The eight places from the first slot of a kind on, the first one lowest.
