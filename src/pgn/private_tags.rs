@@ -91,22 +91,19 @@ fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
         return (String::new(), HashSet::new());
     }
     let texts_on = |at: PlyId| texts.get(at.index()).copied().unwrap_or_default();
-    // The plies in the middle of a line, and whether a text stands behind the one before.
-    let plies = (1..=tree.len()).filter_map(|index| {
-        let at = tree.place(index)?;
-        let parent = tree.parent(at).unwrap_or(PlyId::START);
-        (tree.first_child(parent) == Some(at)).then(|| (at, texts_on(parent).are_after))
-    });
-    let (behind_text, others): (Vec<_>, Vec<_>) = plies.partition(|(_, is_behind)| *is_behind);
-    let has_one = |(at, _): &(PlyId, bool)| texts_on(*at).before == 1;
     let numbers = half_moves(tree, &game.start);
-    let taken = behind_text.iter();
-    let taken: BTreeSet<(u32, San)> = taken
-        .filter_map(|(at, _)| spot_of(tree, &numbers, *at))
-        .collect();
-    let with_names = others.into_iter().filter(has_one);
-    let named = |(at, _)| Some((name_of(tree, &numbers, at)?, at));
-    let mut plies: Vec<(Name, PlyId)> = with_names.filter_map(named).collect();
+    let (mut taken, mut plies) = (BTreeSet::new(), Vec::new());
+    for at in (1..=tree.len()).filter_map(|index| tree.place(index)) {
+        let parent = tree.parent(at).unwrap_or(PlyId::START);
+        if tree.first_child(parent) != Some(at) {
+            continue;
+        }
+        if texts_on(parent).are_after {
+            taken.extend(spot_of(tree, &numbers, at));
+        } else if texts_on(at).before == 1 {
+            plies.extend(name_of(tree, &numbers, at).map(|name| (name, at)));
+        }
+    }
     // In no order of the ids, which are other ones when the text is read.
     plies.sort();
     let mut names = Vec::new();
@@ -129,7 +126,7 @@ fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
     (names.join(" "), named)
 }
 
-/// What texts a ply has.
+/// The texts of a ply, counted.
 #[derive(Clone, Copy, Default)]
 struct Texts {
     /// How many before the move; more than 255 are as good as 255.
