@@ -331,17 +331,9 @@ const fn numbers() -> [(u64, usize); 256] {
 const fn numbered(number: u32) -> (u64, usize) {
     // A set-up game begins with move 255 at most. Beyond 9999 the last four
     // digits must do: eight bytes hold them, a blank and three dots.
-    let mut rest = number % 10_000;
-    let mut text = b'.' as u64;
-    let mut len = 1;
-    loop {
-        text = text << 8 | (b'0' as u64 + rest as u64 % 10);
-        len += 1;
-        rest /= 10;
-        if rest == 0 {
-            return (text << 8 | b' ' as u64, len);
-        }
-    }
+    let (digits, len) = short_decimal(number % 10_000);
+    let dot = (b'.' as u64) << (8 * (len + 1));
+    (dot | digits << 8 | b' ' as u64, len + 1)
 }
 
 /// Appends a number in decimal digits.
@@ -369,11 +361,17 @@ pub(crate) fn append_decimal(number: u32, out: &mut Vec<u8>) {
 
 /// The digits of a number below 10000, first one lowest, and how many they are. There
 /// is no loop, whose end is hard to foresee.
-fn short_decimal(number: u32) -> (u64, usize) {
-    let digit = |one: u32| u64::from(b'0') + u64::from(number / one % 10);
-    let digits = digit(1) << 24 | digit(10) << 16 | digit(100) << 8 | digit(1000);
-    let zeros = u32::from(number < 10) + u32::from(number < 100) + u32::from(number < 1000);
-    (digits >> (8 * zeros), 4 - zeros as usize)
+const fn short_decimal(number: u32) -> (u64, usize) {
+    let [ones, tens] = [digit(number), digit(number / 10)];
+    let [hundreds, thousands] = [digit(number / 100), digit(number / 1000)];
+    let digits = ones << 24 | tens << 16 | hundreds << 8 | thousands;
+    let zeros = (number < 10) as usize + (number < 100) as usize + (number < 1000) as usize;
+    (digits >> (8 * zeros), 4 - zeros)
+}
+
+/// The last digit of a number.
+const fn digit(number: u32) -> u64 {
+    (b'0' as u32 + number % 10) as u64
 }
 
 #[cfg(test)]
