@@ -61,9 +61,11 @@ pub(in crate::cbh) fn divide(stored: &[&str], edited: &str) -> Vec<String> {
     let new: Vec<Cow<'_, str>> = parts.iter().map(|part| part.word.clone()).collect();
     for Stretch { old, new: at, .. } in compare(&old, &new) {
         let last = old.end.saturating_sub(1);
-        for (count, (at, word)) in at
-            .clone()
-            .zip(new.get(at).into_iter().flatten())
+        for (count, (at, word)) in new
+            .iter()
+            .enumerate()
+            .take(at.end)
+            .skip(at.start)
             .enumerate()
         {
             let owner = owners.get(last.min(old.start + count));

@@ -1,4 +1,4 @@
-//! Copies of the bases of `fixtures/cbh` for tests, and what such a base says.
+//! Copies of the bases of `fixtures/cbh` for tests, and all that can be read of one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,7 +37,7 @@ pub(in crate::cbh) fn names() -> Vec<String> {
     names
 }
 
-/// What a base says of each record that is not deleted.
+/// All that can be read of each record of a base that is not deleted.
 pub(in crate::cbh) fn told(database: &Database) -> Vec<String> {
     let (mut told, mut decoded) = (Vec::new(), Decoded::default());
     let mut take = |record: &RecordPair<'_>| {

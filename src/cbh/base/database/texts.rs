@@ -136,6 +136,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::cbh::base::samples::copy_of;
     use crate::cbh::{Body, Options, TextLanguage};
 
     fn fixture(path: &str) -> PathBuf {
@@ -185,18 +186,11 @@ mod tests {
 
     #[test]
     fn a_text_truncated_by_end_of_file_is_read_up_to_it() {
-        let directory = tempfile::tempdir().unwrap();
-        for entry in fs::read_dir(fixture("texts")).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_file() {
-                fs::copy(&path, directory.path().join(path.file_name().unwrap())).unwrap();
-            }
-        }
-        let moves = directory.path().join("texts.cbg");
+        let (_directory, path) = copy_of("texts");
+        let moves = path.with_extension("cbg");
         // The first text begins at 26 and takes 67 bytes.
         let bytes = fs::read(&moves).unwrap();
         fs::write(&moves, &bytes[..26 + 50]).unwrap();
-        let path = directory.path().join("texts.cbh");
         let database = Database::open(&path, &Options::default()).unwrap();
         let one = text(&database, 1);
         assert_eq!(
