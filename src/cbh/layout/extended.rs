@@ -34,6 +34,18 @@ pub const HEADER_BYTES: usize = 32;
 /// Maximum record size that is accepted; the largest known is 120.
 const MAX_RECORD_BYTES: u32 = 4096;
 
+/// Versions of the file, and the size of a record in each.
+const RECORD_SIZES: [(u32, u32); 8] = [
+    (1, 8),
+    (3, 20),
+    (4, 30),
+    (5, 30),
+    (6, 38),
+    (7, 74),
+    (8, 78),
+    (11, 120),
+];
+
 /// The `.cbj` header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtendedHeader {
@@ -48,19 +60,41 @@ pub struct ExtendedHeader {
 impl ExtendedHeader {
     /// Decodes the first twelve of the 32 bytes.
     pub fn decode(bytes: &[u8]) -> Result<ExtendedHeader, Malformed> {
-        let mut reader = ByteReader::new(bytes);
-        let header = ExtendedHeader {
-            version: reader.u32_le()?,
-            record_bytes: reader.u32_le()?,
-            count: reader.u32_le()?,
-        };
-        if !(8..=MAX_RECORD_BYTES).contains(&header.record_bytes) {
+        let header = ExtendedHeader::stated(bytes)?;
+        if !header.is_possible() {
             return Err(Malformed::new(
                 4,
                 format!("record size {} is impossible", header.record_bytes),
             ));
         }
         Ok(header)
+    }
+
+    /// The fields as they are stored, possible or not.
+    pub(in crate::cbh) fn stated(bytes: &[u8]) -> Result<ExtendedHeader, Malformed> {
+        let mut reader = ByteReader::new(bytes);
+        Ok(ExtendedHeader {
+            version: reader.u32_le()?,
+            record_bytes: reader.u32_le()?,
+            count: reader.u32_le()?,
+        })
+    }
+
+    fn is_possible(&self) -> bool {
+        (8..=MAX_RECORD_BYTES).contains(&self.record_bytes)
+    }
+
+    /// The size of a record in a file of `len` bytes, if two of version, size,
+    /// and number of records with the length agree on it; else it is a guess.
+    pub(in crate::cbh) fn certain_record_bytes(&self, len: u64) -> Option<u32> {
+        let known = RECORD_SIZES.iter();
+        let known = known.filter(|(version, _)| *version == self.version);
+        let fills =
+            |size: u32| HEADER_BYTES as u64 + u64::from(size) * u64::from(self.count) == len;
+        let of_version = known.map(|&(_, size)| size).next();
+        let of_version = of_version.filter(|&size| size == self.record_bytes || fills(size));
+        let is_filled = self.is_possible() && self.count > 0 && fills(self.record_bytes);
+        of_version.or(is_filled.then_some(self.record_bytes))
     }
 
     /// Writes the fields into the header of a file; its garbage stays.

@@ -7,12 +7,13 @@
 //! | `.cbh` | number of the next record; flags, magnitudes, medals and number of moves of a game | the records; its moves and remarks, if both can be read wholly |
 //! | `.cbg` `.cba` | lengths in the header | the file |
 //! | `.cba` | the game that a record of remarks is of | the one game that has it |
-//! | `.cbj` | number of records; offsets | `.cbh` |
+//! | `.cbj` | record size; number of records; offsets | its version and length; `.cbh` |
 //! | `.cbtt` `.flags` | number of records | the file |
 //! | entities | all but the names | the records of games and texts that refer to them; a damaged header also from the length of the file, if the records agree with the games |
 //!
 //! Entities without references are deleted, and deleted entities with
-//! references are restored. File headers are repaired first, because reading
+//! references are restored; but teams and labels stay as they are if the records
+//! of `.cbj`, which alone refer to them, cannot be read. File headers are repaired first, because reading
 //! the rest depends on them. Each file is backed up before it is changed. All
 //! changes form one transaction. If that would be too large, there are several;
 //! each leaves the base no worse, and another repair continues where one was
@@ -71,10 +72,10 @@ fn repair_by_parts(
         let files = base.store.files_after(&work.transaction)?;
         let database = base.database.open_after(&files)?;
         let before = work.writes;
-        headers::plan(&database, &files, &mut work)?;
+        let has_extended = headers::plan(&database, &files, &mut work)?;
         if work.writes == before {
-            records(&database, progress, &mut work)?;
-            entities::plan(&database, &mut work)?;
+            records(&database, has_extended, progress, &mut work)?;
+            entities::plan(&database, has_extended, &mut work)?;
         }
         if work.writes == before {
             break;
@@ -83,15 +84,17 @@ fn repair_by_parts(
     work.finish()
 }
 
-/// Plans the repair of the records of games.
+/// Plans the repair of the records of games; those of `.cbj` only if it is known
+/// where they are.
 fn records(
     database: &Database,
+    has_extended: bool,
     progress: &dyn Fn(u64),
     work: &mut RepairWork<'_>,
 ) -> Result<(), ChangeError> {
     let mut done = Ok(());
     database.for_each_fix(progress, &mut |fix| {
-        if done.is_ok() {
+        if done.is_ok() && (has_extended || fix.file != FileKind::Extended) {
             done = work.apply(fix);
         }
     })?;

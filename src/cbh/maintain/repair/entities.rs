@@ -3,18 +3,44 @@
 use super::work::RepairWork;
 use crate::cbh::base::references::{ReferenceCount, ReferenceCounts};
 use crate::cbh::edit::save::SaveError;
-use crate::cbh::entities::{ENTITY_FILES, EntityTable};
+use crate::cbh::entities::{ENTITY_FILES, EntityTable, records_present};
 use crate::cbh::{ChangeError, Database, EditError, FileKind};
 use crate::storage::Storage;
 
-/// Plans the repair of all entity files.
-pub(super) fn plan(database: &Database, work: &mut RepairWork<'_>) -> Result<(), ChangeError> {
+/// Plans the repair of all entity files. Without the records of `.cbj`, teams and
+/// labels are left alone, since all would seem to be without a game.
+pub(super) fn plan(
+    database: &Database,
+    has_extended: bool,
+    work: &mut RepairWork<'_>,
+) -> Result<(), ChangeError> {
     let mut uses = ReferenceCounts::new(database)?;
     database.scan(1..u32::MAX, true, &mut |record| {
         uses.add(record, record.id);
     })?;
     for file in ENTITY_FILES {
+        if !has_extended && [FileKind::Teams, FileKind::Tags].contains(&file) {
+            note_kept(database, file, work)?;
+            continue;
+        }
         table(database, file, uses.of(file), work)?;
+    }
+    Ok(())
+}
+
+/// Tells that teams or labels are kept because `.cbj` is missing, if there are any.
+fn note_kept(
+    database: &Database,
+    file: FileKind,
+    work: &mut RepairWork<'_>,
+) -> Result<(), ChangeError> {
+    let Some(storage) = database.storage(file) else {
+        return Ok(());
+    };
+    let present = records_present(file, storage);
+    if present.map_err(|source| database.io(file, source))? > 0 && !work.is_left(FileKind::Extended)
+    {
+        work.leave_extended(0, "the file is missing");
     }
     Ok(())
 }
@@ -37,7 +63,7 @@ fn read(
     let rescued = EntityTable::rescue(file, storage, uses).map_err(refused)?;
     match &rescued {
         Some(_) => found.push((offset, format!("{what}: the header is rebuilt"))),
-        None => work.leave(file, offset, what),
+        None => work.leave(file, offset, &what),
     }
     Ok(rescued)
 }

@@ -6,7 +6,7 @@ use super::Fix;
 use super::work::RepairWork;
 use crate::bytes::ByteReader;
 use crate::cbh::edit::save::SaveError;
-use crate::cbh::extended::HEADER_BYTES;
+use crate::cbh::extended::{ExtendedHeader, HEADER_BYTES};
 use crate::cbh::record::{self, FileHeader, MOST_GAMES, RECORD_BYTES};
 use crate::cbh::{ChangeError, Database, FileKind};
 use crate::storage::{FilesAfter, ReadBuffer, Storage};
@@ -18,12 +18,13 @@ const BLOB_HEADERS: [u16; 2] = [10, 26];
 /// Number of records that are read at once.
 const RECORDS_AT_ONCE: u64 = 4096;
 
-/// Plans the repair of all file headers except those of entities.
+/// Plans the repair of all file headers except those of entities. Returns
+/// whether the records of `.cbj` can be read as they were stored.
 pub(super) fn plan(
     database: &Database,
     files: &FilesAfter<'_>,
     work: &mut RepairWork<'_>,
-) -> Result<(), ChangeError> {
+) -> Result<bool, ChangeError> {
     let last_id = records(database, work)?;
     for file in [FileKind::Moves, FileKind::Annotations] {
         if let Some(storage) = database.storage(file) {
@@ -33,7 +34,10 @@ pub(super) fn plan(
             }
         }
     }
-    extended(database, last_id, work)?;
+    let has_extended = extended_size(database, files, last_id, work)?;
+    if has_extended {
+        extended(database, last_id, work)?;
+    }
     for file in [FileKind::TournamentExtras, FileKind::TopGames] {
         let is_known = match file {
             FileKind::TopGames => database.top_games.is_some(),
@@ -52,7 +56,7 @@ pub(super) fn plan(
             work.apply(fix)?;
         }
     }
-    Ok(())
+    Ok(has_extended)
 }
 
 /// Plans the repair of the `.cbh` header. Returns the correct number of the
@@ -172,7 +176,46 @@ fn blobs(file: FileKind, storage: &dyn Storage) -> io::Result<Vec<Fix>> {
     Ok(fixes)
 }
 
-/// Plans the repair of the `.cbj` header.
+/// Plans the repair of the record size in the `.cbj` header. Returns whether the
+/// size is certain: any other would lay what is written across the records.
+fn extended_size(
+    database: &Database,
+    files: &FilesAfter<'_>,
+    last_id: u32,
+    work: &mut RepairWork<'_>,
+) -> Result<bool, ChangeError> {
+    let file = FileKind::Extended;
+    let io = |source| ChangeError::from(database.io(file, source));
+    let path = database.family().default_path(file);
+    let Some(storage) = files.file(path.file_name().unwrap_or_default())? else {
+        return Ok(false);
+    };
+    let mut buffer = ReadBuffer::default();
+    let head = storage.read_up_to(0, HEADER_BYTES, &mut buffer);
+    let Ok(header) = ExtendedHeader::stated(head.map_err(io)?) else {
+        work.leave_extended(0, "the header is cut short");
+        return Ok(false);
+    };
+    let stated = header.record_bytes;
+    let certain = header.certain_record_bytes(storage.len().map_err(io)?);
+    match certain.filter(|&size| size == stated || header.count <= last_id) {
+        Some(size) if size != stated => work.apply(Fix {
+            file,
+            offset: 4,
+            bytes: size.to_le_bytes().to_vec(),
+            what: format!("records of {stated} bytes claimed, should be {size}"),
+        })?,
+        Some(_) => {}
+        None => {
+            let what = format!("record size {stated} does not fit the version and the length");
+            work.leave_extended(4, &what);
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Plans the repair of the number of records in the `.cbj` header.
 fn extended(
     database: &Database,
     last_id: u32,

@@ -10,7 +10,8 @@ use crate::cbh::base::samples;
 use crate::cbh::{Family, Options};
 use crate::game::Defect;
 use crate::storage::{
-    FileFilter, MemoryDirectory, SimulatedFailure, Storage, Store, StoreAccess, StoreOptions,
+    Directory, FileFilter, MemoryDirectory, SimulatedFailure, Storage, Store, StoreAccess,
+    StoreOptions,
 };
 
 const JOURNAL: &str = ".sample.cbfs-journal";
@@ -207,6 +208,7 @@ fn a_damaged_byte_of_a_header_is_repaired() {
         ("cba", "======~~~~================"),
         ("cbp", "====~~~~====================...."),
         ("cbt", "====~~~~====================...."),
+        ("cbj", "....========...................."),
         ("cbtt", "....~...====...................."),
     ] {
         let outcome = |at| {
@@ -228,6 +230,41 @@ fn a_damaged_byte_of_a_header_is_repaired() {
         };
         let found: String = (0..wanted.len()).map(outcome).collect();
         assert_eq!(found, wanted, "{file}");
+    }
+}
+
+#[test]
+fn teams_and_labels_stay_where_the_cbj_cannot_be_read() {
+    let sound = files_of(&changed(&|_| &[])).0;
+    let cbj = OsStr::new("sample.cbj");
+    let mut stored: Vec<Option<Vec<u8>>> = vec![None];
+    // The size with the version, with the number of records, or in a file that
+    // was cut short; and a cut header.
+    for at in 4..8 {
+        for and in [Some(0), Some(8), None] {
+            let mut bytes = sound[cbj].clone();
+            for at in [Some(at), and].into_iter().flatten() {
+                bytes[at] ^= 0x15;
+            }
+            bytes.truncate(bytes.len() - usize::from(and.is_none()));
+            stored.push(Some(bytes));
+        }
+    }
+    stored.push(Some(sound[cbj][..11].to_vec()));
+    for bytes in stored {
+        let directory = changed(&|extension| if extension == "cbp" { &[20] } else { &[] });
+        let mut wanted = sound.clone();
+        if let Some(bytes) = &bytes {
+            directory.put(cbj, bytes.clone());
+            wanted.insert(cbj.to_owned(), bytes.clone());
+        } else {
+            directory.remove(cbj).unwrap();
+            wanted.remove(cbj);
+        }
+        // All else is repaired.
+        assert_eq!(run(&directory, MOST_AT_ONCE).unwrap().len(), 1);
+        assert!(files_of(&directory).0 == wanted, "{bytes:?}");
+        assert_eq!(run(&directory, MOST_AT_ONCE).unwrap(), [""; 0]);
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) struct RepairWork<'b> {
     backed_up: BTreeSet<FileKind>,
     repaired: Vec<Defect>,
     /// Damaged files that cannot be repaired: offset and description of the
-    /// damage.
+    /// damage, and what that means.
     left: BTreeMap<FileKind, (u64, String)>,
     report: &'b mut dyn FnMut(Defect),
 }
@@ -78,8 +78,25 @@ impl<'b> RepairWork<'b> {
     }
 
     /// Records that a file cannot be repaired.
-    pub(super) fn leave(&mut self, file: FileKind, offset: u64, what: String) {
+    pub(super) fn leave(&mut self, file: FileKind, offset: u64, what: &str) {
+        let what = format!(
+            "{what}; it stays as it is, since its records do not agree with the games either"
+        );
         self.left.insert(file, (offset, what));
+    }
+
+    /// Returns whether a file was found that cannot be repaired.
+    pub(super) fn is_left(&self, file: FileKind) -> bool {
+        self.left.contains_key(&file)
+    }
+
+    /// Records that `.cbj` cannot be read.
+    pub(super) fn leave_extended(&mut self, offset: u64, what: &str) {
+        let what = format!(
+            "{what}; teams and labels stay as they are, since only this file says which games \
+             have them"
+        );
+        self.left.insert(FileKind::Extended, (offset, what));
     }
 
     /// Commits the remaining changes, and reports the files that cannot be
@@ -89,10 +106,7 @@ impl<'b> RepairWork<'b> {
         for (file, (offset, what)) in &self.left {
             let path = self.base.database.family().default_path(*file);
             let path = path.display();
-            log::warn!(
-                "{path} at {offset:#x}: {what}; it stays as it is, since its records do not \
-                 agree with the games either"
-            );
+            log::warn!("{path} at {offset:#x}: {what}");
         }
         Ok(())
     }
