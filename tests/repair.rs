@@ -46,6 +46,7 @@ fn is_beyond_repair(defect: &str) -> bool {
         "does not sort after",
         "impossible",
         "of an older kind",
+        "the file is missing",
     ];
     blobs || rest.iter().any(|known| defect.contains(known))
 }
@@ -300,8 +301,15 @@ fn a_missing_entity_header_is_rebuilt_from_the_records() {
             };
             let mut bytes = sound.clone();
             bytes[..28].fill(fill);
-            fs::write(&file, bytes).unwrap();
+            fs::write(&file, &bytes).unwrap();
             let told = repaired(&copy);
+            if ["cbe", "cbl"].contains(&extension) && !copy.with_extension("cbj").exists() {
+                // Nothing says which of the records games have.
+                assert_eq!(told, [""; 0], "{about}");
+                assert!(fs::read(&file).unwrap() == bytes, "{about}");
+                fs::write(&file, sound).unwrap();
+                continue;
+            }
             let is_header = |line: &String| line.contains("the header is rebuilt");
             assert!(told.iter().any(is_header), "{about}: {told:?}");
             assert_eq!(defects_of(&copy), left, "{about}: {told:?}");

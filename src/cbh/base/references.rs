@@ -11,6 +11,9 @@ use crate::cbh::{Database, Error, FileKind, GameId, RecordKind};
 /// An entity by its file and id.
 pub(in crate::cbh) type EntityRef = (FileKind, u32);
 
+/// The files of entities that only records of `.cbj` refer to.
+pub(in crate::cbh) const OF_EXTENDED: [FileKind; 2] = [FileKind::Teams, FileKind::Tags];
+
 /// Returns the entities that the records of a game or text in `.cbh` and `.cbj`
 /// refer to, existing or not.
 pub(in crate::cbh) fn referred(bytes: &[u8], extended: &[u8]) -> impl Iterator<Item = EntityRef> {
@@ -110,6 +113,22 @@ pub(in crate::cbh) struct Dangling {
 }
 
 impl Database {
+    /// Returns whether there are teams or labels, but no `.cbj` that says which
+    /// games have them.
+    pub(in crate::cbh) fn lacks_extended(&self) -> Result<bool, Error> {
+        if self.family().path(FileKind::Extended).is_some() {
+            return Ok(false);
+        }
+        for file in OF_EXTENDED {
+            if let Some(storage) = self.storage(file)
+                && records_present(file, storage).map_err(|source| self.io(file, source))? > 0
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Counts the references to each entity by a scan of `.cbh` and `.cbj`. It
     /// takes eight bytes per entity and is not cached.
     ///

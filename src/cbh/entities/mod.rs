@@ -487,7 +487,7 @@ fn verify_report(storage: Box<dyn Storage>) -> Vec<String> {
         })
         .collect();
     let mut found = Vec::new();
-    file.verify(&references, &mut |at, what| {
+    file.verify(Some(&references), &mut |at, what| {
         found.push(format!("{at}: {what}"));
     })
     .unwrap();

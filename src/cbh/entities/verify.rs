@@ -60,14 +60,14 @@ impl<'a, 'b> Listing<'a, 'b> {
 
 impl<K: EntityLayout> EntityFile<K> {
     /// Reports all contradictions within the file, and those with `references`,
-    /// which are counted from the games.
+    /// which are counted from the games if that is possible.
     ///
     /// # Errors
     ///
     /// Read errors of the storage.
     pub(in crate::cbh) fn verify(
         &self,
-        references: &[ReferenceCount],
+        references: Option<&[ReferenceCount]>,
         report: &mut Report<'_>,
     ) -> io::Result<()> {
         let mut tree = EntityTree {
@@ -82,6 +82,9 @@ impl<K: EntityLayout> EntityFile<K> {
             };
             tree.nodes.push(node);
             live += u32::from(!node.is_deleted());
+            let Some(references) = references else {
+                return;
+            };
             let reference = references.get(id as usize).copied().unwrap_or_default();
             let fault = if node.is_deleted() {
                 let first = reference.first;

@@ -97,6 +97,15 @@ impl ExtendedHeader {
         of_version.or(is_filled.then_some(self.record_bytes))
     }
 
+    /// Returns whether the size of a record in a file of `len` bytes contradicts
+    /// a version that is known.
+    pub(in crate::cbh) fn is_doubtful(&self, len: u64) -> bool {
+        let is_known = RECORD_SIZES
+            .iter()
+            .any(|(version, _)| *version == self.version);
+        is_known && self.certain_record_bytes(len) != Some(self.record_bytes)
+    }
+
     /// Writes the fields into the header of a file; its garbage stays.
     ///
     /// # Errors

@@ -23,7 +23,8 @@ fn defect(dangling: Dangling) -> Defect {
 impl Database {
     /// Reports all defects of the entity files: trees, chains of deleted
     /// records, counts and first games, and references from games to missing
-    /// entities.
+    /// entities. Without `.cbj`, nothing is known of the references to teams and
+    /// labels.
     ///
     /// # Errors
     ///
@@ -35,7 +36,7 @@ impl Database {
                 report(defect(dangling));
             }
         })?;
-        let of = |kind| references.kinds.of(kind).as_slice();
+        let of = |kind| Some(references.kinds.of(kind).as_slice());
         let players = of(EntityKind::Player);
         self.verify_file(FileKind::Players, &self.players, players, report)?;
         let tournaments = of(EntityKind::Tournament);
@@ -49,11 +50,22 @@ impl Database {
         self.verify_file(FileKind::Annotators, &self.annotators, annotators, report)?;
         let sources = of(EntityKind::Source);
         self.verify_file(FileKind::Sources, &self.sources, sources, report)?;
+        if self.lacks_extended()? {
+            let what = "the file is missing, which says what games have teams and labels";
+            report(Defect {
+                file: FileKind::Extended.extension(),
+                offset: 0,
+                what: what.to_owned(),
+            });
+        }
+        let has_extended = self.extended.is_some();
         if let Some(file) = &self.teams {
-            self.verify_file(FileKind::Teams, file, of(EntityKind::Team), report)?;
+            let teams = of(EntityKind::Team).filter(|_| has_extended);
+            self.verify_file(FileKind::Teams, file, teams, report)?;
         }
         if let Some(file) = &self.tags {
-            self.verify_file(FileKind::Tags, file, &references.tags, report)?;
+            let tags = has_extended.then_some(references.tags.as_slice());
+            self.verify_file(FileKind::Tags, file, tags, report)?;
         }
         Ok(())
     }
@@ -75,7 +87,7 @@ impl Database {
         &self,
         kind: FileKind,
         file: &EntityFile<K>,
-        references: &[ReferenceCount],
+        references: Option<&[ReferenceCount]>,
         report: &mut dyn FnMut(Defect),
     ) -> Result<(), Error> {
         let mut report = |offset, what| {
@@ -97,6 +109,51 @@ mod tests {
     use super::*;
     use crate::cbh::Options;
     use crate::cbh::base::copy_of_sample;
+
+    #[test]
+    fn teams_and_labels_are_not_said_to_be_without_a_game_where_the_cbj_is_unreadable() {
+        let found = |change: &dyn Fn(&mut Vec<u8>)| {
+            let folder = copy_of_sample();
+            let path = folder.path().join("sample.cbh");
+            let extended = path.with_extension("cbj");
+            let mut bytes = fs::read(&extended).unwrap();
+            change(&mut bytes);
+            fs::remove_file(&extended).unwrap();
+            if !bytes.is_empty() {
+                fs::write(&extended, bytes).unwrap();
+            }
+            let database = Database::open(&path, &Options::default()).unwrap();
+            let mut found = Vec::new();
+            let mut report = |defect: Defect| found.push(defect.to_string());
+            database.check(&|_| {}, &mut report).unwrap();
+            found
+        };
+        assert_eq!(found(&|_| {}), [""; 0]);
+        assert_eq!(
+            found(&Vec::clear),
+            [".cbj at 0x0: the file is missing, which says what games have teams and labels"]
+        );
+        // Another size that is possible, but not for this version.
+        assert_eq!(
+            found(&|bytes| bytes[4] = 119),
+            [
+                ".cbj at 0x4: records of 119 bytes are not those of version 11; the file is left aside"
+            ]
+        );
+        assert_eq!(
+            found(&|bytes| bytes[4] = 7),
+            [".cbj at 0x4: record size 7 is impossible; the file is left aside"]
+        );
+        // A size that fills the file is that of a version that is not known.
+        let longer = |bytes: &mut Vec<u8>| {
+            let (head, records) = bytes.split_at(32);
+            let records = records.chunks(120);
+            let longer = records.flat_map(|record| [record, &[0; 4]].concat());
+            *bytes = head.iter().copied().chain(longer).collect();
+            bytes[4] = 124;
+        };
+        assert_eq!(found(&longer), [""; 0]);
+    }
 
     #[test]
     fn games_that_refer_to_a_file_with_a_damaged_header_are_not_reported() {

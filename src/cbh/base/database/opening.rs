@@ -383,5 +383,10 @@ fn open_extended(
         .read_up_to(0, extended::HEADER_BYTES, &mut buffer)
         .map_err(LookupError::Io)?;
     let header = extended::ExtendedHeader::decode(bytes).map_err(LookupError::from)?;
+    if header.is_doubtful(storage.len().map_err(LookupError::Io)?) {
+        let (size, version) = (header.record_bytes, header.version);
+        let what = format!("records of {size} bytes are not those of version {version}");
+        return Err(Malformed::new(4, what).into());
+    }
     Ok((header, storage))
 }

@@ -1,9 +1,9 @@
 //! Repair of entities: counts, first games, trees, chains of deleted records.
 
 use super::work::RepairWork;
-use crate::cbh::base::references::{ReferenceCount, ReferenceCounts};
+use crate::cbh::base::references::{OF_EXTENDED, ReferenceCount, ReferenceCounts};
 use crate::cbh::edit::save::SaveError;
-use crate::cbh::entities::{ENTITY_FILES, EntityTable, records_present};
+use crate::cbh::entities::{ENTITY_FILES, EntityTable};
 use crate::cbh::{ChangeError, Database, EditError, FileKind};
 use crate::storage::Storage;
 
@@ -18,29 +18,14 @@ pub(super) fn plan(
     database.scan(1..u32::MAX, true, &mut |record| {
         uses.add(record, record.id);
     })?;
+    if database.lacks_extended()? {
+        work.leave_extended(0, "the file is missing");
+    }
     for file in ENTITY_FILES {
-        if !has_extended && [FileKind::Teams, FileKind::Tags].contains(&file) {
-            note_kept(database, file, work)?;
+        if !has_extended && OF_EXTENDED.contains(&file) {
             continue;
         }
         table(database, file, uses.of(file), work)?;
-    }
-    Ok(())
-}
-
-/// Tells that teams or labels are kept because `.cbj` is missing, if there are any.
-fn note_kept(
-    database: &Database,
-    file: FileKind,
-    work: &mut RepairWork<'_>,
-) -> Result<(), ChangeError> {
-    let Some(storage) = database.storage(file) else {
-        return Ok(());
-    };
-    let present = records_present(file, storage);
-    if present.map_err(|source| database.io(file, source))? > 0 && !work.is_left(FileKind::Extended)
-    {
-        work.leave_extended(0, "the file is missing");
     }
     Ok(())
 }

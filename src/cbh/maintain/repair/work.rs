@@ -85,11 +85,6 @@ impl<'b> RepairWork<'b> {
         self.left.insert(file, (offset, what));
     }
 
-    /// Returns whether a file was found that cannot be repaired.
-    pub(super) fn is_left(&self, file: FileKind) -> bool {
-        self.left.contains_key(&file)
-    }
-
     /// Records that `.cbj` cannot be read.
     pub(super) fn leave_extended(&mut self, offset: u64, what: &str) {
         let what = format!(
