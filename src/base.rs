@@ -28,6 +28,7 @@ mod writable;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -110,6 +111,26 @@ pub trait Base: fmt::Debug + Send + Sync {
     #[doc(hidden)]
     fn is_as_stored(&self) -> bool;
 
+    /// Returns whether another program changed its files since it was opened, as
+    /// far as that can be seen. Reads may then mix the old and the new state.
+    #[doc(hidden)]
+    fn is_changed_outside(&self) -> bool {
+        false
+    }
+
+    /// Fails if another program changed its files since it was opened, which makes
+    /// what was read of many games a mixture.
+    #[doc(hidden)]
+    fn ensure_unchanged(&self) -> io::Result<()> {
+        if self.is_changed_outside() {
+            return Err(io::Error::other(
+                "another program changed the base meanwhile, so the games are a mixture of before \
+                 and after; try again",
+            ));
+        }
+        Ok(())
+    }
+
     /// Defects of the base as a whole.
     fn defects(&self) -> &[Defect];
 
@@ -123,8 +144,8 @@ pub trait Base: fmt::Debug + Send + Sync {
     /// Appends the used records of a range of `count` numbers.
     fn entries(&self, first: GameId, count: u32, entries: &mut Vec<Entry>) -> Result<(), Error>;
 
-    /// Appends the used records of a range, those of games with their list
-    /// entry.
+    /// Appends the used records of a range with their times, those of games with
+    /// their list entry.
     #[doc(hidden)]
     fn listed(
         &self,
@@ -494,10 +515,13 @@ impl Base for cbh::Database {
     }
 
     fn is_as_stored(&self) -> bool {
-        self.store().is_none_or(|store| {
-            let is_ours = || store.changed_outside().is_ok_and(|files| files.is_empty());
-            store.pending() == 0 && is_ours()
-        })
+        let pending = self.store().map_or(0, |store| store.pending());
+        pending == 0 && !self.is_changed_outside()
+    }
+
+    fn is_changed_outside(&self) -> bool {
+        let changed = self.store().map(|store| store.changed_outside());
+        changed.is_some_and(|changed| changed.map_or(true, |files| !files.is_empty()))
     }
 
     same_in_both!();

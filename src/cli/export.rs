@@ -222,11 +222,13 @@ fn write_games(
             .map(|core| {
                 let (sender, receiver) = sync_channel(PIECES);
                 scope.spawn(move || {
-                    let mine = (0..stretches).skip(core).step_by(cores);
+                    let mut decoded = Decoded::reading_many();
+                    let mut mine = (0..stretches).skip(core).step_by(cores);
                     // The receiver has ended after a write error.
-                    mine.map(|stretch| render(base, is_clean, 1 + stretch * STRETCH, &sender))
-                        .take_while(Option::is_some)
-                        .for_each(drop);
+                    mine.try_for_each(|stretch| {
+                        let first = 1 + stretch * STRETCH;
+                        render(base, is_clean, first, &mut decoded, &sender)
+                    })
                 });
                 receiver
             })
@@ -247,6 +249,7 @@ fn write_games(
             bar.inc(u64::from(STRETCH));
         }
         out.flush()?;
+        base.ensure_unchanged()?;
         Ok(unreadable)
     })
 }
@@ -256,6 +259,7 @@ fn render(
     base: &dyn Base,
     is_clean: bool,
     first: u32,
+    decoded: &mut Decoded,
     pieces: &SyncSender<OutputPart>,
 ) -> Option<()> {
     let mut entries = Vec::new();
@@ -265,13 +269,12 @@ fn render(
             .send(OutputPart::Unreadable(GameId(first), error))
             .ok()?;
     }
-    let mut decoded = Decoded::reading_ahead();
     let mut text = Vec::with_capacity(PIECE_BYTES / 4);
     for entry in entries {
         if entry.is_deleted || entry.kind != RecordKind::Game {
             continue;
         }
-        let permit = match base.read_game_to_render(entry.id, &mut decoded) {
+        let permit = match base.read_game_to_render(entry.id, decoded) {
             Ok(permit) => permit,
             Err(error) => {
                 pieces.send(OutputPart::Unreadable(entry.id, error)).ok()?;
@@ -281,7 +284,7 @@ fn render(
         pgn::encode_as(is_clean, &decoded.game, &decoded.defects, &mut text);
         // Give up the permit while sending, because the receiver may take long.
         if text.len() > 16 * PIECE_BYTES {
-            decoded = Decoded::reading_ahead();
+            *decoded = Decoded::reading_many();
         }
         drop(permit);
         if text.len() > PIECE_BYTES {
@@ -292,4 +295,41 @@ fn render(
     }
     pieces.send(OutputPart::Text(text)).ok()?;
     pieces.send(OutputPart::End).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::change::tests::copy_of_sample;
+
+    /// Changes a file when the first text arrives.
+    struct Meddler(PathBuf);
+
+    impl Write for Meddler {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            fs::write(&self.0, fs::read(&self.0)?)?;
+            Ok(text.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_export_fails_if_the_base_is_changed_meanwhile() {
+        let (_folder, path) = copy_of_sample();
+        let exported = |out: &mut dyn Write| {
+            let base = archive::open_base(&path, &PasswordFile::default(), None);
+            write_games(base.unwrap().as_ref(), false, out, &ProgressBar::hidden())
+        };
+        assert_eq!(exported(&mut io::sink()).unwrap(), 0);
+        for extension in ["cbh", "cbg", "cbp"] {
+            let changed = exported(&mut Meddler(path.with_extension(extension)));
+            assert!(
+                changed.unwrap_err().to_string().contains("mixture"),
+                "{extension}"
+            );
+        }
+    }
 }

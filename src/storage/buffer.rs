@@ -35,6 +35,9 @@ pub struct ReadBuffer {
     bytes: Vec<u8>,
     /// One window per file; `None` if each read is exact.
     windows: Option<Vec<Window>>,
+    /// The window behind the last one that was read: the next one, as long as
+    /// each game is read from the same files.
+    next: usize,
     /// Whether blocks are kept of files that are read here and there.
     keeps_blocks: bool,
 }
@@ -118,7 +121,7 @@ impl ReadBuffer {
         ReadBuffer {
             bytes: Vec::new(),
             windows: Some(Vec::new()),
-            keeps_blocks: false,
+            ..ReadBuffer::default()
         }
     }
 
@@ -169,7 +172,10 @@ impl ReadBuffer {
             read(offset, len, &mut self.bytes)?;
             return Ok(&self.bytes);
         };
-        let at = if let Some(at) = windows.iter().position(|window| window.file == file) {
+        let is_of_file = |window: &Window| window.file == file;
+        let at = if windows.get(self.next).is_some_and(is_of_file) {
+            self.next
+        } else if let Some(at) = windows.iter().position(is_of_file) {
             at
         } else {
             // The window of a small file is the whole file; that of a large one
@@ -189,6 +195,7 @@ impl ReadBuffer {
             windows.push(window);
             windows.len() - 1
         };
+        self.next = at + 1;
         let Some(window) = windows.get_mut(at) else {
             return Ok(&[]);
         };

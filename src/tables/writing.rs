@@ -50,14 +50,18 @@ const GAMES_TOLD: usize = 1024;
 ///
 /// `AlreadyExists` if there is something other than an empty folder;
 /// `Interrupted` if `progress` ended the work; those of the file system, with
-/// the file; those of the base's list of games.
+/// the file; those of the base's list of games; `Other` if the base was changed
+/// meanwhile.
 pub fn export(
     base: &dyn Base,
     folder: &Path,
     wishes: TableOptions,
     progress: &dyn Progress,
 ) -> io::Result<()> {
-    make_folder(folder, |folder| write(base, folder, wishes, progress))
+    make_folder(folder, |folder| {
+        write(base, folder, wishes, progress)?;
+        base.ensure_unchanged()
+    })
 }
 
 fn write(
