@@ -154,7 +154,9 @@ fn deleted_games_are_marked_and_files_are_sound() {
     let deleted: Vec<bool> = entries.iter().map(|entry| entry.is_deleted).collect();
     assert_eq!(deleted, [false, true, false]);
     assert!(entries.iter().all(|entry| entry.kind == RecordKind::Game));
-    assert!(entries[0].modified.is_some(), "a game has a stamp");
+    let mut listed = Vec::new();
+    open(&mixed()).listed(GameId(1), 3, &mut listed).unwrap();
+    assert!(listed[0].modified.is_some(), "a game has a stamp");
 }
 
 #[test]

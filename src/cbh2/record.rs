@@ -195,13 +195,12 @@ impl<'a> Cbh2Record<'a> {
             id: self.id,
             kind: kind.shown(),
             is_deleted: self.is_deleted(),
-            modified: self.modified(kind),
         })
     }
 
     /// Time of the last save, or else of the creation.
-    fn modified(&self, kind: RecordType) -> Option<SystemTime> {
-        let (saved, created) = match kind {
+    pub(super) fn modified(&self) -> Option<SystemTime> {
+        let (saved, created) = match self.kind()? {
             RecordType::Game => (self.place(160), self.place(152)),
             RecordType::Text => (0, self.place(48)),
             RecordType::Analysis => (0, 0),

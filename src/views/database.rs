@@ -50,7 +50,8 @@ use self::search_state::{Common, SearchState};
 use crate::base::texts::{self, GuidingTexts, Media};
 use crate::base::{Base, FilesState, Groups, HeaderNames, HeadersTsv, KeptIndex, RecordCounts};
 use crate::cbh::{
-    Changes, Database, Decoded, Entry, GameId, GuidingText, RecordKind, SaveHistory, Summary,
+    Changes, Database, Decoded, Entry, GameId, GuidingText, ListedRecord, RecordKind, SaveHistory,
+    Summary,
 };
 use crate::fs::volume::{
     self, Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, NumberListing,
@@ -298,54 +299,50 @@ impl DatabaseVolume {
         self.guiding.media(self.base.as_ref())
     }
 
-    fn file_node(&self, ino: Ino, entry: &Entry) -> Node {
+    fn file_node(&self, ino: Ino, record: &ListedRecord) -> Node {
         Node {
             ino,
             kind: NodeKind::File(Size::Rendered),
             links: 1,
-            modified: self.changed(entry),
+            modified: self.changed(record),
         }
     }
 
     /// Returns when what is shown of a record last changed.
-    fn changed(&self, entry: &Entry) -> SystemTime {
-        let stamp = entry.modified.unwrap_or_else(|| self.base.modified());
+    fn changed(&self, record: &ListedRecord) -> SystemTime {
+        let stamp = record.modified.unwrap_or_else(|| self.base.modified());
         let editing = self.editing.as_ref();
-        let changed = editing.and_then(|editing| editing.saving.changed(entry.id));
+        let changed = editing.and_then(|editing| editing.saving.changed(record.entry.id));
         changed.map_or(stamp, |changed| changed.max(stamp))
     }
 
-    /// A game, of which `entry` and `summary` are what the records say.
-    fn game_node(&self, entry: &Entry, summary: &Summary) -> Node {
+    /// A game, of which `record` and `summary` are what the records say.
+    fn game_node(&self, record: &ListedRecord, summary: &Summary) -> Node {
         Node {
             links: self.count_listings(summary),
-            ..self.file_node(Ino::new(GAME, entry.id.0), entry)
+            ..self.file_node(Ino::new(GAME, record.entry.id.0), record)
         }
     }
 
     /// The game of this number, if `is_listed` has it.
     fn game(&self, id: GameId, is_listed: impl Fn(&Entry) -> bool) -> Result<Node, Error> {
-        let mut records = Vec::with_capacity(1);
-        self.base.listed(id, 1, &mut records)?;
-        let is_one = |entry: &Entry| entry.kind == RecordKind::Game && is_listed(entry);
-        let record = records.first().filter(|record| is_one(&record.entry));
-        let record = record.ok_or(Error::NotFound)?;
+        let record = self.record(id, RecordKind::Game)?;
+        if !is_listed(&record.entry) {
+            return Err(Error::NotFound);
+        }
         match &record.summary {
-            Some(summary) => Ok(self.game_node(&record.entry, summary)),
+            Some(summary) => Ok(self.game_node(&record, summary)),
             // `summary` returns the error that explains why the header is missing.
-            None => Ok(self.game_node(&record.entry, &self.base.summary(id)?)),
+            None => Ok(self.game_node(&record, &self.base.summary(id)?)),
         }
     }
 
     /// The record of a game or text, if there is one of this number.
-    fn entry(&self, id: GameId, kind: RecordKind) -> Result<Entry, Error> {
-        let mut entries = Vec::with_capacity(1);
-        self.base.entries(id, 1, &mut entries)?;
-        entries
-            .first()
-            .filter(|entry| entry.kind == kind)
-            .copied()
-            .ok_or(Error::NotFound)
+    fn record(&self, id: GameId, kind: RecordKind) -> Result<ListedRecord, Error> {
+        let mut records = Vec::with_capacity(1);
+        self.base.listed(id, 1, &mut records)?;
+        let record = records.pop().filter(|record| record.entry.kind == kind);
+        record.ok_or(Error::NotFound)
     }
 
     /// Returns the header of a game; `None` if the file is no game.

@@ -45,8 +45,6 @@
 //!
 //! Other bytes are kept as they are.
 
-use std::time::SystemTime;
-
 use crate::bytes::{BytePatch, ByteReader, Malformed};
 use crate::cbh::layout::date;
 use crate::cbh::moves::start_number;
@@ -71,7 +69,7 @@ pub enum RecordKind {
     Text,
 }
 
-/// The properties of a record that a directory listing shows.
+/// What a used record is.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Its number.
@@ -80,8 +78,6 @@ pub struct Entry {
     pub kind: RecordKind,
     /// Whether the deleted flag is set.
     pub is_deleted: bool,
-    /// Time of the last save, or else of creation, if the base contains it.
-    pub modified: Option<SystemTime>,
 }
 
 /// The fields of the `.cbh` header that are used.

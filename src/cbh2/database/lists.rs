@@ -35,7 +35,7 @@ impl Database {
         self.for_each_left(first, count, &mut |record| entries.extend(record.entry()))
     }
 
-    /// As [`entries`](Database::entries), with the summaries of games.
+    /// As [`entries`](Database::entries), with times and the summaries of games.
     ///
     /// # Errors
     ///
@@ -49,6 +49,7 @@ impl Database {
         self.for_each_left(first, count, &mut |record| {
             listed.extend(record.entry().map(|entry| ListedRecord {
                 entry,
+                modified: record.modified(),
                 summary: record.summary(),
             }));
         })

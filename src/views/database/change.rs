@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::{DatabaseVolume, GAME};
 use crate::cbh::{
-    Changes, Database, EditError, Effects, GameChange, GameId, Plan, SaveError, SaveHistory, Saver,
-    Summary, Unfit,
+    Changes, Database, EditError, Effects, GameChange, GameId, Plan, RecordKind, SaveError,
+    SaveHistory, Saver, Summary, Unfit,
 };
 use crate::fs::{ChangedTexts, Error, Ino, Refusal, Saved, Volume};
 use crate::storage::{self, Store};
@@ -103,8 +103,8 @@ impl DatabaseVolume {
         let now = saving.now();
         let volume = self.after(database, saving, &changes, now);
         for &id in &effects.games {
-            let entry = volume.any_entry(id);
-            saving.note(id, entry.and_then(|entry| entry.modified), now);
+            let record = volume.record(id, RecordKind::Game).ok();
+            saving.note(id, record.and_then(|record| record.modified), now);
         }
         let files = inos(&effects.games);
         let touched = if are_listed_alike(&changes) {

@@ -60,7 +60,7 @@ impl DatabaseVolume {
                     let cookie = cookie_of_file(record.entry.id, TextLanguage(0));
                     cookie <= after || self.list_game(record, cookie, name, listing)
                 }
-                RecordKind::Text => self.list_text(&record.entry, after, listing),
+                RecordKind::Text => self.list_text(record, after, listing),
             });
             (has_room, read)
         })
@@ -223,10 +223,9 @@ impl DatabaseVolume {
     /// A game of a listing. One of which a record is gone is still listed;
     /// whoever wants more of it is told so.
     fn listed_game(&self, record: &ListedRecord) -> Node {
-        let entry = &record.entry;
         match &record.summary {
-            Some(summary) => self.game_node(entry, summary),
-            None => self.file_node(Ino::new(GAME, entry.id.0), entry),
+            Some(summary) => self.game_node(record, summary),
+            None => self.file_node(Ino::new(GAME, record.entry.id.0), record),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! that was truncated.
 
 use std::io;
+use std::time::SystemTime;
 
 use super::lists::{RecordPair, summary_of};
 use super::{Database, Error, FileKind, GameId, RECORD_BYTES, ReadBuffer, record_offset};
@@ -14,6 +15,8 @@ use crate::cbh::record::Entry;
 pub struct ListedRecord {
     /// The fields of every record.
     pub entry: Entry,
+    /// Time of the last save, or else of creation, if the base contains it.
+    pub modified: Option<SystemTime>,
     /// The summary of a game; `None` if it cannot be read, or its record in
     /// `.cbj` was lost since the base was opened.
     pub summary: Option<Summary>,
@@ -21,7 +24,7 @@ pub struct ListedRecord {
 
 impl Database {
     /// Appends the used records of the `count` ids from `first` on, in order,
-    /// by one read of `.cbh` and one of `.cbj`. `count` bounds the memory.
+    /// by one read of `.cbh`. `count` bounds the memory.
     ///
     /// # Errors
     ///
@@ -33,12 +36,13 @@ impl Database {
         count: u32,
         entries: &mut Vec<Entry>,
     ) -> Result<(), Error> {
-        self.for_each_left(first, count, &mut |record| {
-            entries.push(self.entry_of(record));
+        self.for_each_left(first, count, false, &mut |record| {
+            entries.push(entry_of(record));
         })
     }
 
-    /// As [`entries`](Database::entries), with the summaries of games.
+    /// As [`entries`](Database::entries), with times, and with the summaries of
+    /// games, which takes a read of `.cbj` too.
     ///
     /// # Errors
     ///
@@ -49,24 +53,19 @@ impl Database {
         count: u32,
         listed: &mut Vec<ListedRecord>,
     ) -> Result<(), Error> {
-        self.for_each_left(first, count, &mut |record| {
+        self.for_each_left(first, count, true, &mut |record| {
             listed.push(ListedRecord {
-                entry: self.entry_of(record),
+                entry: entry_of(record),
+                modified: self.modified_of(record),
                 summary: summary_of(record).filter(|_| self.has_kept(record)),
             });
         })
     }
 
-    fn entry_of(&self, record: &RecordPair<'_>) -> Entry {
+    fn modified_of(&self, record: &RecordPair<'_>) -> Option<SystemTime> {
         let is_whole = record.extended.len() == self.extended_record_bytes();
-        Entry {
-            id: record.id,
-            kind: record.kind,
-            is_deleted: record.is_deleted,
-            modified: is_whole
-                .then(|| ExtendedRecord::decode(record.extended).modified())
-                .flatten(),
-        }
+        let extended = is_whole.then(|| ExtendedRecord::decode(record.extended));
+        extended.and_then(|extended| extended.modified())
     }
 
     /// Returns whether the record in `.cbj` is as long as when the base was
@@ -84,11 +83,13 @@ impl Database {
         }
     }
 
-    /// Calls `take` with the used records of the `count` ids from `first` on.
+    /// Calls `take` with the used records of the `count` ids from `first` on,
+    /// those of `.cbj` only if requested.
     fn for_each_left(
         &self,
         first: GameId,
         count: u32,
+        with_extended: bool,
         take: &mut dyn FnMut(&RecordPair<'_>),
     ) -> Result<(), Error> {
         let first = first.0.max(1);
@@ -105,12 +106,24 @@ impl Database {
             .read_up_to(record_offset(first), length, &mut buffer)
             .map_err(|source| self.io(FileKind::Headers, source))?;
         let mut extended_buffer = ReadBuffer::default();
-        let extended = self.extended_records(first, end, &mut extended_buffer)?;
+        let extended = if with_extended {
+            self.extended_records(first, end, &mut extended_buffer)?
+        } else {
+            &[]
+        };
         self.for_each_used(first, records, extended, take);
         if records.len() < length {
             return Err(self.io(FileKind::Headers, io::ErrorKind::UnexpectedEof.into()));
         }
         Ok(())
+    }
+}
+
+fn entry_of(record: &RecordPair<'_>) -> Entry {
+    Entry {
+        id: record.id,
+        kind: record.kind,
+        is_deleted: record.is_deleted,
     }
 }
 

@@ -12,7 +12,7 @@ use super::super::records::{cookie_of_file, first_id_of_files};
 use super::super::{DatabaseVolume, completeness};
 use super::RootView;
 use crate::base::texts::{self, MediaFile, TextFile};
-use crate::cbh::{Entry, GameId, GuidingText, RecordKind};
+use crate::cbh::{Entry, GameId, GuidingText, ListedRecord, RecordKind};
 use crate::fs::Error;
 use crate::fs::volume::{Completeness, DirEntry, Fault, Ino, Listing, Node, NodeKind, Size};
 
@@ -76,9 +76,9 @@ impl Texts {
         let first = first_id_of_files(after);
         let from = ids.partition_point(|id| id.0 < first);
         for id in ids.get(from..).unwrap_or_default() {
-            match base.entry(*id, RecordKind::Text) {
-                Ok(entry) if Texts::lists(&entry) => {
-                    if !base.list_text(&entry, after, listing) {
+            match base.record(*id, RecordKind::Text) {
+                Ok(record) if Texts::lists(&record.entry) => {
+                    if !base.list_text(&record, after, listing) {
                         return Ok(());
                     }
                 }
@@ -105,8 +105,8 @@ impl RootView for Texts {
             MEDIA => Texts::media(base),
             _ if ino.kind() == MEDIA_FILE => media_node_of(base.media().file(ino.index())),
             _ => {
-                let (entry, _) = base.text(ino)?;
-                Ok(base.file_node(ino, &entry))
+                let (record, _) = base.text(ino)?;
+                Ok(base.file_node(ino, &record))
             }
         }
     }
@@ -169,7 +169,7 @@ impl RootView for Texts {
         ino: Ino,
         out: &mut Vec<u8>,
     ) -> Result<Completeness, Error> {
-        let (entry, TextFile { language, .. }) = base.text(ino)?;
+        let (ListedRecord { entry, .. }, TextFile { language, .. }) = base.text(ino)?;
         let mut text = GuidingText::default();
         let read = base.base.read_text(entry.id, &mut text);
         base.ensure_present()?;
@@ -230,11 +230,11 @@ impl DatabaseVolume {
     }
 
     /// Record and file of a text's number.
-    fn text(&self, ino: Ino) -> Result<(Entry, TextFile), Error> {
+    fn text(&self, ino: Ino) -> Result<(ListedRecord, TextFile), Error> {
         let (id, place) = parse_ino(ino).ok_or(Error::NotFound)?;
-        let entry = self.entry(id, RecordKind::Text)?;
+        let record = self.record(id, RecordKind::Text)?;
         let mut files = texts::files_of(self.base.as_ref(), id).into_iter();
-        Ok((entry, files.nth(place).ok_or(Error::NotFound)?))
+        Ok((record, files.nth(place).ok_or(Error::NotFound)?))
     }
 
     /// The text of this name, if `is_listed` has it.
@@ -246,30 +246,31 @@ impl DatabaseVolume {
         let id = crate::names::parse_text_number(name)
             .map(GameId)
             .ok_or(Error::NotFound)?;
-        let entry = self.entry(id, RecordKind::Text)?;
-        if !is_listed(&entry) {
+        let record = self.record(id, RecordKind::Text)?;
+        if !is_listed(&record.entry) {
             return Err(Error::NotFound);
         }
         let files = texts::files_of(self.base.as_ref(), id);
         let mut numbered = (FIRST_TEXT..).zip(&files);
         let found = numbered.find(|(_, file)| file.name.as_bytes() == name);
         let (kind, _) = found.ok_or(Error::NotFound)?;
-        Ok(self.file_node(Ino::new(kind, id.0), &entry))
+        Ok(self.file_node(Ino::new(kind, id.0), &record))
     }
 
     /// Lists the files of one text whose cookies are greater than `after`;
     /// false if there was no room.
     pub(in super::super) fn list_text(
         &self,
-        entry: &Entry,
+        record: &ListedRecord,
         after: u64,
         listing: &mut Listing<'_>,
     ) -> bool {
-        let files = texts::files_of(self.base.as_ref(), entry.id);
+        let id = record.entry.id;
+        let files = texts::files_of(self.base.as_ref(), id);
         (FIRST_TEXT..=u8::MAX).zip(&files).all(|(kind, file)| {
             let name = &file.name;
-            let node = self.file_node(Ino::new(kind, entry.id.0), entry);
-            let cookie = cookie_of_file(entry.id, file.language);
+            let node = self.file_node(Ino::new(kind, id.0), record);
+            let cookie = cookie_of_file(id, file.language);
             cookie <= after || listing(&DirEntry { name, node, cookie })
         })
     }
