@@ -70,8 +70,8 @@ impl Database {
         )
     }
 
-    /// Reads the blob at `offset`; of one that ends past the file, what is
-    /// there.
+    /// Reads the blob at `offset`; of one that ended past the file when the base
+    /// was opened, what is there.
     pub(in crate::cbh) fn read_text_body(
         &self,
         offset: u64,
@@ -80,13 +80,17 @@ impl Database {
     ) -> io::Result<Result<(), Malformed>> {
         let size = match blob_size(self.moves.read_up_to(offset, 4, buffer)?) {
             Ok(size) => size,
-            Err(fault) => return Ok(Err(fault)),
+            Err(fault) => {
+                self.moves.ensure_kept(offset.saturating_add(4))?;
+                return Ok(Err(fault));
+            }
         };
         let left = self.moves.len()?.saturating_sub(offset);
         let present = usize::try_from(left).unwrap_or(usize::MAX).min(size);
         let blob = self.moves.read_up_to(offset, present, buffer)?;
         let decoded = texts::decode(blob, self.page, text);
-        if present < size {
+        if blob.len() < size {
+            self.moves.ensure_kept(offset.saturating_add(size as u64))?;
             let what = format!("blob of {size} bytes ends past the file ({left} left)");
             return Ok(Err(Malformed::new(0, what)));
         }
@@ -204,5 +208,22 @@ mod tests {
         let two = text(&database, 2);
         assert!(two.contents.is_empty());
         assert_eq!(two.defects.len(), 1);
+    }
+
+    #[test]
+    fn a_text_cut_short_since_the_base_was_opened_is_an_error() {
+        let (_directory, path) = copy_of("texts");
+        let database = Database::open(&path, &Options::default()).unwrap();
+        let moves = fs::File::options()
+            .write(true)
+            .open(path.with_extension("cbg"));
+        // Inside of the text, of its size, and before it.
+        for left in [26 + 50, 26 + 2, 20] {
+            moves.as_ref().unwrap().set_len(left).unwrap();
+            let read = database.read_text(GameId(1), &mut GuidingText::default());
+            assert!(matches!(read, Err(Error::Io { .. })), "{left}: {read:?}");
+            let checked = database.check(&|_| {}, &mut |_| {});
+            assert!(matches!(checked, Err(Error::Io { .. })), "{left}");
+        }
     }
 }
