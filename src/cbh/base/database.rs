@@ -22,7 +22,7 @@ use crate::cbh::entities::{
 use crate::cbh::extended::{self, ExtendedRecord};
 use crate::cbh::layout::foreign_tags;
 use crate::cbh::layout::top_games::TopGames;
-use crate::cbh::moves::{MoveDecoder, blob_size};
+use crate::cbh::moves::{MoveDecoder, blob_size, glance};
 use crate::cbh::record::{self, GameRecord, RECORD_BYTES};
 use crate::cbh::{CodePage, Error, Family, FileKind, GameId, RecordKind};
 use crate::game::{Defect, Game, Glimpse, Moments};
@@ -314,10 +314,10 @@ impl Database {
         moments: Moments,
         show: &mut dyn FnMut(Glimpse<'_>) -> bool,
     ) -> bool {
-        let Decoded { moves, buffer, .. } = decoded;
+        let buffer = &mut decoded.buffer;
         let mut is_seen = false;
         let look = |blob: &[u8]| {
-            is_seen = moves.glance(blob, moments, show);
+            is_seen = glance(blob, moments, show);
             Ok(())
         };
         let looked = self.record_and_moves(id, buffer).and_then(|(_, offset)| {

@@ -1,9 +1,10 @@
 //! Blob → start position and move tree.
 
+use std::sync::LazyLock;
+
 use shakmaty::{Bitboard, CastlingMode, CastlingSide, Color, File, Move, Rank, Role, Square};
 
 use super::cipher::Cipher;
-use super::numbered::NumberedBoard;
 use super::opcode::{OPCODES, Opcode, stepped};
 use super::pieces::{PieceList, Slot};
 use super::setup::{CastlingRooks, StoredSetup};
@@ -11,7 +12,7 @@ use super::word;
 use super::{HEAD_BYTES, MAX_DEPTH, SET_UP};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::base::facts::move_count;
-use crate::game::{Branch, Game, MAX_PLIES, Placement, PlyId, Position, Start, TreeBuilder};
+use crate::game::{Branch, Game, MAX_PLIES, PlyId, Position, Start, TreeBuilder};
 
 /// The size of the blob that begins with `head`, its four bytes included.
 ///
@@ -29,15 +30,18 @@ pub(in crate::cbh) fn blob_size(head: &[u8]) -> Result<usize, Malformed> {
 }
 
 /// Decodes blobs of games; its memory is reused from game to game.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct MoveDecoder {
     /// Places to come back to, with the piece numbers there.
     stack: Vec<(Branch, PieceList)>,
-    /// The piece numbers of the usual start, from a1 and from h8.
-    usual: [PieceList; 2],
-    pub(super) usual_boards: [NumberedBoard; 2],
     irregularities: Irregularities,
 }
+
+/// The piece numbers of the usual start, from a1 and from h8.
+pub(super) static USUAL: LazyLock<[PieceList; 2]> = LazyLock::new(|| {
+    let start = Position::default();
+    [false, true].map(|from_h8| PieceList::new(start.board(), from_h8))
+});
 
 /// Harmless deviations of a stream from the format, which ChessBase never
 /// writes.
@@ -49,22 +53,6 @@ pub(in crate::cbh) struct Irregularities {
     pub(in crate::cbh) lacks_end: bool,
     /// Bytes after the end of the game, which are damage.
     surplus: usize,
-}
-
-impl Default for MoveDecoder {
-    fn default() -> MoveDecoder {
-        let start = Position::default();
-        let usual = [false, true].map(|from_h8| PieceList::new(start.board(), from_h8));
-        let placement = Placement::of(&start);
-        MoveDecoder {
-            stack: Vec::new(),
-            usual_boards: usual
-                .each_ref()
-                .map(|list| NumberedBoard::new(placement, list)),
-            usual,
-            irregularities: Irregularities::default(),
-        }
-    }
 }
 
 /// Why decoding ended before the end of the game.
@@ -135,7 +123,7 @@ impl MoveDecoder {
         reader.skip(HEAD_BYTES)?;
         if flags & SET_UP == 0 {
             game.start = Start::default();
-            let [from_a1, from_h8] = &self.usual;
+            let [from_a1, from_h8] = &*USUAL;
             let pieces = if encoding.from_h8 { from_h8 } else { from_a1 }.clone();
             let read = self.stream(encoding, pieces, &reader, game);
             return read.map_err(|(_, fault)| fault);

@@ -6,76 +6,81 @@
 //! the first end of a line. A ply costs three look-ups in small tables: the piece
 //! that a code moves, the square of that piece, and the piece on its new square.
 
+use std::sync::LazyLock;
+
 use shakmaty::{Bitboard, CastlingSide, Color, Role};
 
-use super::decode::{Encoding, MoveDecoder};
+use super::decode::{Encoding, USUAL};
 use super::numbered::{Moved, NumberedBoard, PieceCode, Unclear};
 use super::opcode::{OPCODES, Opcode, stepped};
 use super::{HEAD_BYTES, SET_UP, word};
 use crate::bytes::ByteReader;
-use crate::game::{Glimpse, Moments, MoveEffect};
+use crate::game::{Glimpse, Moments, MoveEffect, Placement, Position};
 
-impl MoveDecoder {
-    /// Shows the placements at these moments of the main line of `blob`, which is
-    /// exactly one game, in order, until `show` returns false. Those up to the last
-    /// ply that [`decode`](MoveDecoder::decode) reads are as it reads them; more may
-    /// follow in a damaged game.
-    ///
-    /// Returns false if the game cannot be followed that way, because it begins
-    /// with a set-up position, is Chess960, has the simple encoding, or does what
-    /// no game does. What was shown then tells nothing.
-    pub(in crate::cbh) fn glance(
-        &self,
-        blob: &[u8],
-        moments: Moments,
-        show: &mut dyn FnMut(Glimpse<'_>) -> bool,
-    ) -> bool {
-        self.follow(blob, moments, show).is_ok()
+/// Shows the placements at these moments of the main line of `blob`, which is
+/// exactly one game, in order, until `show` returns false. Those up to the last
+/// ply that [`decode`](super::MoveDecoder::decode) reads are as it reads them; more may
+/// follow in a damaged game.
+///
+/// Returns false if the game cannot be followed that way, because it begins
+/// with a set-up position, is Chess960, has the simple encoding, or does what
+/// no game does. What was shown then tells nothing.
+pub(in crate::cbh) fn glance(
+    blob: &[u8],
+    moments: Moments,
+    show: &mut dyn FnMut(Glimpse<'_>) -> bool,
+) -> bool {
+    follow(blob, moments, show).is_ok()
+}
+
+fn follow(
+    blob: &[u8],
+    moments: Moments,
+    show: &mut dyn FnMut(Glimpse<'_>) -> bool,
+) -> Result<(), Unclear> {
+    let flags = *blob.first().ok_or(Unclear)?;
+    let encoding = Encoding::of_mode(flags & 0x3f).map_err(|_| Unclear)?;
+    if flags & SET_UP != 0 || encoding.is_chess960 || !encoding.is_compact {
+        return Err(Unclear);
     }
-
-    fn follow(
-        &self,
-        blob: &[u8],
-        moments: Moments,
-        show: &mut dyn FnMut(Glimpse<'_>) -> bool,
-    ) -> Result<(), Unclear> {
-        let flags = *blob.first().ok_or(Unclear)?;
-        let encoding = Encoding::of_mode(flags & 0x3f).map_err(|_| Unclear)?;
-        if flags & SET_UP != 0 || encoding.is_chess960 || !encoding.is_compact {
-            return Err(Unclear);
-        }
-        let mut reader = ByteReader::new(blob);
-        reader.skip(HEAD_BYTES).map_err(|_| Unclear)?;
-        let [from_a1, from_h8] = &self.usual_boards;
-        let board = if encoding.from_h8 { from_h8 } else { from_a1 };
-        let mut line = MainLine {
-            encoding,
-            bytes: reader.rest().iter(),
-            count: 0,
-            board: board.clone(),
-        };
-        let mut moved = Moved {
-            effect: MoveEffect::Material,
-            squares: Bitboard::FULL,
-        };
-        loop {
-            if moments.include(moved.effect, moved.squares, line.board.count()) {
-                let shown = Glimpse {
-                    placement: line.board.placement(),
-                    effect: moved.effect,
-                    max_plies_left: line.bytes.len(),
-                };
-                if !show(shown) {
-                    return Ok(());
-                }
-            }
-            let Some(next) = line.next_move()? else {
-                return Ok(());
+    let mut reader = ByteReader::new(blob);
+    reader.skip(HEAD_BYTES).map_err(|_| Unclear)?;
+    let [from_a1, from_h8] = &*USUAL_BOARDS;
+    let board = if encoding.from_h8 { from_h8 } else { from_a1 };
+    let mut line = MainLine {
+        encoding,
+        bytes: reader.rest().iter(),
+        count: 0,
+        board: board.clone(),
+    };
+    let mut moved = Moved {
+        effect: MoveEffect::Material,
+        squares: Bitboard::FULL,
+    };
+    loop {
+        if moments.include(moved.effect, moved.squares, line.board.count()) {
+            let shown = Glimpse {
+                placement: line.board.placement(),
+                effect: moved.effect,
+                max_plies_left: line.bytes.len(),
             };
-            moved = next;
+            if !show(shown) {
+                return Ok(());
+            }
         }
+        let Some(next) = line.next_move()? else {
+            return Ok(());
+        };
+        moved = next;
     }
 }
+/// The usual start with the numbers of its pieces, from a1 and from h8.
+static USUAL_BOARDS: LazyLock<[NumberedBoard; 2]> = LazyLock::new(|| {
+    let placement = Placement::of(&Position::default());
+    USUAL
+        .each_ref()
+        .map(|list| NumberedBoard::new(placement, list))
+});
 
 /// A main line that is followed.
 struct MainLine<'a> {
@@ -198,6 +203,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cbh::moves::MoveDecoder;
     use crate::cbh::{Database, Decoded, GameId, Options};
     use crate::game::{Game, Placement, PlyId};
 
@@ -219,7 +225,7 @@ mod tests {
 
     fn shown(blob: &[u8]) -> Option<Vec<(Placement, usize)>> {
         let mut all = Vec::new();
-        let is_followed = MoveDecoder::default().glance(blob, Moments::ALL, &mut |shown| {
+        let is_followed = glance(blob, Moments::ALL, &mut |shown| {
             all.push((*shown.placement, shown.max_plies_left));
             true
         });
@@ -283,12 +289,10 @@ mod tests {
     fn a_glance_ends_when_it_is_told() {
         let blob = blobs("fixtures/cbh/sample/sample.cbh").remove(0);
         let mut count = 0;
-        assert!(
-            MoveDecoder::default().glance(&blob, Moments::ALL, &mut |_| {
-                count += 1;
-                count < 5
-            })
-        );
+        assert!(glance(&blob, Moments::ALL, &mut |_| {
+            count += 1;
+            count < 5
+        }));
         assert_eq!(count, 5);
     }
 

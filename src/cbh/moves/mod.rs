@@ -67,6 +67,7 @@ pub(in crate::cbh) use chess960::start_number;
 pub use decode::MoveDecoder;
 pub(super) use decode::{Irregularities, blob_size};
 pub use encode::{EncodeError, Encoded, encode};
+pub(in crate::cbh) use glance::glance;
 pub(super) use pieces::{number, square};
 pub(crate) use quoted::encode_quoted;
 pub(super) use quoted::{decode_quoted, quoted_start};
