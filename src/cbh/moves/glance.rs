@@ -101,6 +101,7 @@ impl MainLine<'_> {
     /// Plays the next move. `None` at the end of the line.
     #[inline]
     fn next_move(&mut self) -> Result<Option<Moved>, Unclear> {
+        let mut is_remembered = false;
         let moved = loop {
             let Some(code) = self.next() else {
                 return Ok(None);
@@ -116,7 +117,10 @@ impl MainLine<'_> {
                 Opcode::CastleLong => break self.board.castle(CastlingSide::QueenSide)?,
                 Opcode::Null => break self.board.pass(),
                 Opcode::TwoBytes => break self.two_bytes()?,
-                Opcode::Ignore | Opcode::Push => {}
+                Opcode::Ignore => {}
+                Opcode::Push => is_remembered = true,
+                // What comes from here next goes on with the line.
+                Opcode::Pop if is_remembered => return Err(Unclear),
                 Opcode::Pop => return Ok(None),
                 // The piece has left the board.
                 Opcode::Step(..) | Opcode::PawnStep(..) | Opcode::Unused => return Err(Unclear),
@@ -204,6 +208,8 @@ mod tests {
 
     use super::*;
     use crate::cbh::moves::MoveDecoder;
+    use crate::cbh::moves::cipher::Cipher;
+    use crate::cbh::moves::opcode::{POP, PUSH};
     use crate::cbh::{Database, Decoded, GameId, Options};
     use crate::game::{Game, Placement, PlyId};
 
@@ -283,6 +289,28 @@ mod tests {
         let mut sample = blobs("fixtures/cbh/sample/sample.cbh");
         sample.retain(|blob| blob[0] & SET_UP == 0);
         assert!(sample.iter().all(|blob| agrees(blob)));
+    }
+
+    #[test]
+    fn a_line_that_goes_on_after_its_end_is_not_followed() {
+        let [e4, c5, nf3, c6] = [128, 120, 105, 119];
+        for (opcodes, plies) in [
+            (&[e4, PUSH, c5, nf3, POP, c6, POP][..], Some(3)),
+            (&[e4, PUSH, POP, c5, nf3, POP], None),
+            (&[e4, PUSH, c5, PUSH, POP, nf3, POP, c6, POP], None),
+        ] {
+            let mut blob = vec![0; HEAD_BYTES];
+            let mut count = 0;
+            for &opcode in opcodes {
+                blob.push(Cipher::CHESS.encode(opcode, count));
+                count += u8::from(![PUSH, POP].contains(&opcode));
+            }
+            let seen = shown(&blob).map(|shown| shown.len() - 1);
+            assert_eq!((seen, agrees(&blob)), (plies, plies.is_some()));
+            let mut game = Game::default();
+            let read = MoveDecoder::default().decode(&blob, u8::MAX, &mut game);
+            assert_eq!((read, game.tree.main_line_len()), (Ok(()), 3));
+        }
     }
 
     #[test]
