@@ -89,16 +89,14 @@ impl<'m> AnnotationMerge<'m> {
             is_same: false,
         };
         let mut pairs: Vec<Pair<'m>> = edited.map(pair).collect();
-        if !pairs.is_empty() && !old.is_empty() {
-            let mut free = self.units(old.clone());
-            for likeness in [
-                Likeness::Same,
-                Likeness::Shown,
-                Likeness::Language,
-                Likeness::Kind,
-            ] {
-                self.pair(&mut free, &mut pairs, likeness);
-            }
+        let mut free = self.units(old.clone());
+        for likeness in [
+            Likeness::Same,
+            Likeness::Shown,
+            Likeness::Language,
+            Likeness::Kind,
+        ] {
+            self.pair(&mut free, &mut pairs, likeness);
         }
         let mut kept = Vec::new();
         for is_before in [false, true] {
@@ -441,5 +439,36 @@ fn rank(kind: u8) -> u8 {
         0x03 => 1,
         0x02 => 2,
         _ => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::Nation;
+
+    #[test]
+    fn texts_with_words_of_one_language_and_lead_are_read_as_one() {
+        let text = |text: &str, language, lead| AnnotationText {
+            text: text.to_owned(),
+            language: Nation(language),
+            lead,
+        };
+        let first = text("one", 0, 1);
+        for (second, is_one) in [
+            (text("two", 0, 1), true),
+            (text("two", 1, 1), false),
+            (text("two", 0, 0), false),
+            (text(" ", 0, 1), false),
+        ] {
+            assert_eq!(are_read_as_one(&first, &second), is_one);
+            assert_eq!(are_read_as_one(&second, &first), is_one);
+        }
+    }
+
+    #[test]
+    fn on_one_ply_texts_before_stand_first_and_other_remarks_last() {
+        let ranks = [0x82, 0x03, 0x02, 0x04, 0x81].map(rank);
+        assert_eq!(ranks, [0, 1, 2, 3, 3]);
     }
 }
