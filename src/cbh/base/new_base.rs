@@ -654,6 +654,81 @@ mod tests {
     }
 
     #[test]
+    fn files_of_the_source_of_a_base_may_be_in_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        for folder in [folder.path(), &inner] {
+            fs::write(folder.join("new.ini"), "").unwrap();
+        }
+        for (source, extensions, is_shared) in [
+            ("new.pgn", &["ini"][..], true),
+            ("new.pgn.zst", &["ini"], true),
+            ("new.old.zst", &["ini"], false),
+            ("new.pgn", &["html", "ini"], true),
+            ("new.pgn", &["html"], false),
+            ("other.pgn", &["ini"], false),
+            ("inner/new.pgn", &["ini"], false),
+            ("gone/new.pgn", &["ini"], false),
+        ] {
+            let target = folder.path().join("new.cbh");
+            let sources = ["elsewhere.pgn", source].map(|name| folder.path().join(name));
+            let unused = NewBase::ensure_unused(&target, &sources, extensions);
+            let begun = NewBase::begin_beside(&target, &sources, extensions);
+            for error in [unused.err(), begun.err()] {
+                let told = error.map_or(String::new(), |error| error.to_string());
+                let is_named = told.contains("a file of a base of this name, new.ini, exists");
+                assert_eq!(is_named, !is_shared, "{source} {extensions:?} {told}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_shared_description_stays_and_another_is_written_anew() {
+        let section = NAMES_ARE_UTF8;
+        for (shared, given, described) in [
+            ("ini", "Title=given", "Title=shared".to_owned()),
+            ("cko", "", section.to_owned()),
+            ("cko", "Title=given", format!("Title=given\r\n{section}")),
+            ("cko", "Title=given\n", format!("Title=given\n{section}")),
+            ("cko", section, section.to_owned()),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("new.cbh");
+            let file = target.with_extension(shared);
+            fs::write(&file, "Title=shared").unwrap();
+            let source = [target.with_extension("pgn")];
+            let new_base = NewBase::begin_beside(&target, &source, &["ini", "cko"]).unwrap();
+            let hidden = new_base.path().with_extension(INI);
+            assert_eq!(hidden.exists(), shared == INI);
+            for extension in ["ini", "cko", "cbg"] {
+                let path = target.with_extension(extension);
+                assert_eq!(new_base.shares(&path), extension == shared, "{extension}");
+            }
+            new_base.make_empty(SystemTime::now()).unwrap();
+            new_base.describe_as(given.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(hidden).unwrap(), described);
+            new_base.finish().unwrap();
+            let ini = fs::read_to_string(target.with_extension(INI)).unwrap();
+            assert_eq!(ini, described);
+            assert_eq!(fs::read_to_string(file).unwrap(), "Title=shared");
+        }
+    }
+
+    #[test]
+    fn a_name_too_long_for_a_base_is_told_how_long_it_may_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let begin = |len| {
+            let begun = NewBase::begin(&folder.path().join("x".repeat(len) + ".cbh"));
+            begun.err().map_or(String::new(), |error| error.to_string())
+        };
+        let longest = (0..=255).rev().find(|len| begin(*len).is_empty()).unwrap();
+        let told = begin(longest + 1);
+        let most = format!("which has at most {longest} bytes");
+        assert!(longest > 200 && told.ends_with(&most), "{told}");
+    }
+
+    #[test]
     fn leftovers_of_a_crash_are_completed_or_removed() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("new.cbh");
