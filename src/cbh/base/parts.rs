@@ -207,4 +207,36 @@ mod tests {
         assert!(!names.contains(&"sample.cpo"));
         assert_eq!(files.left_out().len(), 1);
     }
+
+    #[test]
+    fn a_copy_has_what_lies_in_folders_of_media_but_no_links() {
+        let folder = copy_of_sample();
+        let path = folder.path().join("sample.cbh");
+        let media = folder.path().join("sample.html");
+        let mut deep = String::from("sample.html");
+        for _ in 0..=MAX_DEPTH {
+            deep += "/in";
+        }
+        fs::create_dir_all(folder.path().join(&deep)).unwrap();
+        fs::write(media.join("in/b.jpg"), "a picture").unwrap();
+        fs::write(media.join("a.jpg"), "another").unwrap();
+        std::os::unix::fs::symlink("a.jpg", media.join("c.jpg")).unwrap();
+        let files = BaseFiles::of(&path).unwrap();
+        let names = files.files().iter().map(|file| &*file.path);
+        let names: Vec<&str> = names.filter(|name| name.contains('/')).collect();
+        assert_eq!(names, ["sample.html/a.jpg", "sample.html/in/b.jpg"]);
+        let left_out: Vec<_> = files.left_out().iter().map(|(path, _)| path).collect();
+        assert_eq!(left_out, [&media.join("c.jpg"), &folder.path().join(deep)]);
+    }
+
+    #[test]
+    fn a_change_by_another_program_is_told_to_who_copies() {
+        let folder = copy_of_sample();
+        let files = BaseFiles::of(&folder.path().join("sample.cbh")).unwrap();
+        assert!(files.ensure_unchanged().is_ok());
+        fs::write(folder.path().join("sample.cbp"), "changed").unwrap();
+        let told = files.ensure_unchanged().unwrap_err().to_string();
+        let wanted = "sample.cbp was changed by another program meanwhile; try again";
+        assert!(told.ends_with(wanted), "{told}");
+    }
 }

@@ -219,3 +219,101 @@ pub(super) fn copy_range(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::MemoryFile;
+
+    /// What copying these blobs of a file makes of it, and where they are then.
+    fn copied(
+        file: FileKind,
+        bytes: &[u8],
+        games: &[(u64, u32)],
+    ) -> io::Result<(Vec<u8>, Vec<u64>)> {
+        let storage = MemoryFile::from(bytes.to_vec());
+        let starts = games.iter().map(|(offset, _)| *offset).collect();
+        let mut blobs = Blobs::new(file, &storage, starts)?;
+        let copy = tempfile::NamedTempFile::new()?;
+        let mut out = copy.reopen()?;
+        blobs.begin(&mut out)?;
+        for &(offset, id) in games {
+            blobs.copy(&storage, offset, (GameId(id), GameId(id + 1)), &mut out)?;
+        }
+        blobs.end(&storage, &mut out)?;
+        blobs.count(&copy.reopen()?)?;
+        let places = games.iter().map(|(offset, _)| blobs.place(*offset));
+        Ok((std::fs::read(copy.path())?, places.collect()))
+    }
+
+    #[test]
+    fn blobs_are_copied_once_and_those_that_were_cut_last() {
+        let moves = |size: u8, fill: u8| [&[0, 0, 0, size][..], &[fill; 6]].concat();
+        let remarks = |id: u8, size: u8| {
+            let mut record = vec![0, 0, id, 1, 0, 14, 14, 0, 0, 0, 0, 0, 0, size];
+            record.extend([id; 2]);
+            record
+        };
+        for stated in [10_u8, 26] {
+            let header_bytes = usize::from(stated);
+            let mut header = NEW_HEADER[..header_bytes].to_vec();
+            header[1] = stated;
+            let start = u64::from(stated);
+            // The last two end past the file; a game shares the second one.
+            let blobs = [moves(10, 1), moves(10, 2), moves(30, 3), moves(200, 4)];
+            let old = [&header, &*blobs.concat()].concat();
+            let games = [(20, 1), (10, 2), (30, 3), (0, 4), (10, 5), (500, 6)];
+            let games = games.map(|(offset, id)| (start + offset, id));
+            let (copy, places) = copied(FileKind::Moves, &old, &games).unwrap();
+            let wanted = [&blobs[1][..], &blobs[0], &blobs[2], &blobs[3]].concat();
+            assert_eq!(copy[header_bytes..], wanted);
+            let wanted = [20, 0, 30, 10, 0, 500].map(|offset| start + offset);
+            assert_eq!(places, wanted);
+            let len = start + 40;
+            assert_eq!(copy[2..6], [0, 0, 0, stated + 40]);
+            assert_eq!(copy[6..10], [0; 4]);
+            if header_bytes == 26 {
+                assert_eq!(copy[10..18], len.to_be_bytes());
+                assert_eq!(copy[18..26], [0; 8]);
+            }
+            // Records of remarks have the new numbers of their games.
+            let records = [remarks(1, 16), remarks(2, 50), remarks(3, 50)];
+            let old = [&header, &*records.concat()].concat();
+            let games = [(16, 2), (0, 1), (32, 7)].map(|(offset, id)| (start + offset, id));
+            let (copy, places) = copied(FileKind::Annotations, &old, &games).unwrap();
+            assert_eq!(places, games.map(|(offset, _)| offset));
+            let mut wanted = records;
+            (wanted[0][2], wanted[1][2]) = (2, 3);
+            assert_eq!(copy[header_bytes..], wanted.concat());
+        }
+    }
+
+    #[test]
+    fn blobs_may_overlap_until_the_copy_has_twice_the_length() {
+        let mut file = NEW_HEADER.to_vec();
+        file.extend([0; 74]);
+        let mut games = Vec::new();
+        for at in 26..=30 {
+            file[at..at + 4].copy_from_slice(&[0, 0, 0, 0]);
+        }
+        // Each blob of four bytes holds the next one, all but one whole.
+        for (id, offset) in (1..).zip((26..66).step_by(4)) {
+            file[offset + 3] = 34;
+            games.push((offset as u64, id));
+        }
+        let copied = |count| copied(FileKind::Moves, &file, &games[..count]);
+        assert_eq!(copied(5).unwrap().0.len(), 26 + 5 * 34);
+        let told = copied(6).unwrap_err().to_string();
+        assert_eq!(told, "the blobs of its games overlap too much");
+    }
+
+    #[test]
+    fn a_blob_without_a_size_ends_where_the_next_one_begins() {
+        let mut file = NEW_HEADER.to_vec();
+        file.extend([0, 0, 0, 2, 9, 9, 0, 0, 0, 5, 7, 0, 0, 0, 1, 8]);
+        let games = [(26, 1), (32, 2), (37, 3)];
+        let (copy, places) = copied(FileKind::Moves, &file, &games).unwrap();
+        assert_eq!(copy[26..], file[26..]);
+        assert_eq!(places, [26, 32, 37]);
+    }
+}

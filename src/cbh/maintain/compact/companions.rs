@@ -124,3 +124,36 @@ pub(crate) fn copy_folder(from: &Path, to: &Path, left_out: &mut LeftOut) -> io:
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_copied_without_links_and_as_deep_as_is_usual() {
+        let folder = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| folder.path().join(name));
+        let nested =
+            |root: &Path, depth| (0..depth).fold(root.to_path_buf(), |at, _| at.join("in"));
+        let deepest = nested(&from, MAX_DEPTH + 1);
+        fs::create_dir_all(&deepest).unwrap();
+        fs::write(nested(&from, MAX_DEPTH).join("picture"), "deep").unwrap();
+        fs::write(from.join("picture"), "here").unwrap();
+        std::os::unix::fs::symlink("picture", from.join("link")).unwrap();
+        let mut left_out = LeftOut::new();
+        copy_folder(&from, &to, &mut left_out).unwrap();
+        let mut left_out: Vec<_> = left_out.into_iter().map(|(path, _)| path).collect();
+        left_out.sort();
+        assert_eq!(left_out, [deepest, from.join("link")]);
+        for (depth, text) in [(0, "here"), (MAX_DEPTH, "deep")] {
+            let copy = fs::read_to_string(nested(&to, depth).join("picture"));
+            assert_eq!(copy.unwrap(), text);
+        }
+        assert!(!nested(&to, MAX_DEPTH + 1).exists() && !to.join("link").exists());
+        // A file in place of a folder is none of the base.
+        let (file, mut left_out) = (from.join("picture"), LeftOut::new());
+        let to = folder.path().join("file");
+        copy_folder(&file, &to, &mut left_out).unwrap();
+        assert!(left_out.len() == 1 && !to.exists());
+    }
+}
