@@ -291,3 +291,81 @@ fn top_games(storage: &dyn Storage) -> io::Result<Option<Fix>> {
         what: format!("{words} words claimed, {present} bytes found"),
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::MemoryFile;
+
+    #[test]
+    fn the_header_of_blobs_says_its_own_length_and_that_of_the_file() {
+        let header = |stated: u16, short: u32, wasted: u32, long: [u64; 2]| {
+            let mut bytes = stated.to_be_bytes().to_vec();
+            bytes.extend(short.to_be_bytes());
+            bytes.extend(wasted.to_be_bytes());
+            bytes.extend(long.iter().flat_map(|number| number.to_be_bytes()));
+            bytes.resize(40, 0);
+            bytes
+        };
+        for (bytes, fixes) in [
+            (header(26, 40, 3, [40, 3]), vec![]),
+            (header(10, 40, 3, [9, 9]), vec![]),
+            // The length tells which of the two headers it was.
+            (
+                header(5, 9, 3, [40, 3]),
+                vec![(0, vec![0, 26]), (2, vec![0, 0, 0, 40])],
+            ),
+            (header(5, 40, 3, [9, 9]), vec![(0, vec![0, 10])]),
+            (header(5, 9, 3, [9, 9]), vec![]),
+            (header(10, 9, 3, [9, 9]), vec![(2, vec![0, 0, 0, 40])]),
+            (
+                header(26, 40, 3, [9, 3]),
+                vec![(10, vec![0, 0, 0, 0, 0, 0, 0, 40])],
+            ),
+            (
+                header(26, 40, 3, [40, 9]),
+                vec![(18, vec![0, 0, 0, 0, 0, 0, 0, 3])],
+            ),
+            (header(26, 40, u32::MAX, [40, 9]), vec![]),
+            (header(26, 40, 3, [9, 9])[..9].to_vec(), vec![]),
+        ] {
+            let storage = MemoryFile::from(bytes.clone());
+            let found = blobs(FileKind::Moves, &storage).unwrap();
+            let found: Vec<_> = found
+                .into_iter()
+                .map(|fix| (fix.offset, fix.bytes))
+                .collect();
+            assert_eq!(found, fixes, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn top_games_and_event_data_claim_no_more_than_is_there() {
+        let top = |words: u8, len| {
+            let mut bytes = vec![0x0f, 1, 11, 9, 0, 0, 0, words];
+            bytes.resize(len, 0);
+            top_games(&MemoryFile::from(bytes))
+        };
+        let events = |size: u8, last: i32, len| {
+            let mut bytes = vec![3, 0, 0, 0, size, 0, 0, 0];
+            bytes.extend(last.to_le_bytes());
+            bytes.resize(len, 0);
+            extras(&MemoryFile::from(bytes))
+        };
+        for (fix, bytes) in [
+            (top(2, 12 + 8), None),
+            (top(2, 12 + 7), Some((4, vec![0, 0, 0, 1]))),
+            (top(9, 12 + 30), Some((4, vec![0, 0, 0, 7]))),
+            (top(1, 10), Some((4, vec![0; 4]))),
+            (events(65, 1, 32 + 130), None),
+            (events(65, 2, 32 + 194), Some((8, vec![1, 0, 0, 0]))),
+            (events(65, -1, 32 + 130), Some((8, vec![1, 0, 0, 0]))),
+            (events(65, 0, 32), None),
+            (events(60, 9, 32), None),
+            (events(61, 9, 32), Some((8, vec![0; 4]))),
+        ] {
+            let fix = fix.unwrap().map(|fix| (fix.offset, fix.bytes));
+            assert_eq!(fix, bytes);
+        }
+    }
+}

@@ -415,3 +415,20 @@ fn a_damaged_byte_of_a_header_is_told_at_its_place() {
         }
     }
 }
+
+#[test]
+fn a_list_of_top_games_claims_what_it_has_and_one_of_an_older_form_stays() {
+    for (mark, claimed, repaired) in [(11, 16, 0), (11, 99, 1), (10, 99, 0)] {
+        let directory = changed(&|_| &[]);
+        let mut flags = vec![0x0f, 1, mark, 9, 0, 0, 0, claimed, 0, 0, 0, 2];
+        flags.resize(12 + 64, 0);
+        directory.put("sample.flags", flags.clone());
+        let told = run(&directory, MOST_AT_ONCE).unwrap();
+        assert_eq!(told.len(), repaired, "{told:?}");
+        if repaired > 0 {
+            flags[7] = 16;
+        }
+        let now = &directory.files()[OsStr::new("sample.flags")];
+        assert_eq!(*now, flags);
+    }
+}
