@@ -634,10 +634,14 @@ impl Saver<'_> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use shakmaty::CastlingMode;
+
     use super::*;
     use crate::cbh::base::samples::{self, copy_of_sample};
-    use crate::cbh::{NewBase, OpenBase, Options};
-    use crate::game::{Date, GameResult, Headers};
+    use crate::cbh::layout::top_games::TopGames;
+    use crate::cbh::{EditError, NewBase, OpenBase, Options};
+    use crate::game::{Annotation, Date, GameResult, Headers, PlayerName, PlyId, Start};
+    use crate::storage::ReadBuffer;
 
     fn saved(base: &mut OpenBase, edit: impl FnOnce(&mut Saver<'_>)) -> u32 {
         let mut saver = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
@@ -889,5 +893,116 @@ mod tests {
         base.reopen(&path).unwrap();
         let rounds = read(&base, GameId(1)).headers.tournament.rounds;
         assert_eq!(rounds, game.headers.tournament.rounds);
+    }
+
+    #[test]
+    fn moves_that_would_be_read_as_others_are_refused() {
+        let (_folder, path) = samples::copy_of("sample");
+        let base = OpenBase::to_read(&path, &Options::default()).unwrap();
+        let [one, other] = [2, 3].map(|id| read(&base, GameId(id)));
+        let mut begins_otherwise = one.clone();
+        let fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1";
+        begins_otherwise.start = Start::from_fen(fen, CastlingMode::Standard).unwrap();
+        for (is_read, again, is_same) in [
+            (true, &one, true),
+            (false, &one, false),
+            (true, &other, false),
+            (true, &begins_otherwise, false),
+        ] {
+            assert_eq!(ensure_same(is_read, &one, again).is_ok(), is_same);
+        }
+        let encoded = moves::encode(&one).unwrap();
+        assert!(ensure_moves_read_back(&encoded, &one).is_ok());
+        assert!(ensure_moves_read_back(&encoded, &other).is_err());
+    }
+
+    #[test]
+    fn a_game_that_is_refused_leaves_nothing_in_the_base() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let before = samples::told(&base.database);
+        let extras = std::fs::read(path.with_extension("cbtt")).unwrap();
+        let good = read(&base, GameId(2));
+        let mut bad = good.clone();
+        bad.headers.white.last = "Nobody, a name too long for its field".to_owned();
+        bad.headers.tournament.title = "No event".to_owned();
+        bad.headers.tournament.end = Date {
+            year: 1999,
+            month: 12,
+            day: 31,
+        };
+        let link = Annotation::WebLink {
+            url: "u".repeat(256).into(),
+            caption: String::new().into(),
+        };
+        bad.annotations.add(PlyId::START, link);
+        saved(&mut base, |saver| {
+            let refused = saver.append(&bad).unwrap_err();
+            assert!(refused.is_of_game(), "{refused}");
+            assert_eq!((&*saver.unfit, &*saver.kept), (&[][..], &[][..]));
+            saver.append(&good).unwrap();
+        });
+        base.reopen(&path).unwrap();
+        let after = samples::told(&base.database);
+        assert_eq!(after[..before.len()], before);
+        assert_eq!(after.len(), before.len() + 1);
+        assert_eq!(samples::defects(&base.database), BTreeSet::new());
+        let now = std::fs::read(path.with_extension("cbtt")).unwrap();
+        assert!(now == extras);
+    }
+
+    #[test]
+    fn a_replaced_game_is_no_top_game_any_more() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut bits = Vec::new();
+        for (id, two) in [(1, 0b11), (2, 0b11), (3, 0b10), (4, 0b01)] {
+            TopGames::put_bits(&mut bits, id, two);
+        }
+        std::fs::write(path.with_extension("flags"), TopGames::file_of(bits)).unwrap();
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let mut game = read(&base, GameId(2));
+        saved(&mut base, |saver| {
+            for id in [1, 3] {
+                game.headers.round += 1;
+                saver.replace(GameId(id), &game).unwrap();
+            }
+        });
+        base.reopen(&path).unwrap();
+        let top_games = base.database.top_games.as_ref().unwrap();
+        let bits = [1, 2, 3, 4].map(|id| top_games.bits(id, &mut ReadBuffer::default()).unwrap());
+        assert_eq!(bits, [0, 0b11, 0, 0b01]);
+    }
+
+    #[test]
+    fn a_player_is_renamed_unless_another_has_the_name() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let Headers {
+            white: one,
+            black: other,
+            ..
+        } = read(&base, GameId(2)).headers;
+        let named = |last: &str| {
+            Entity::Player(PlayerName {
+                last: last.to_owned(),
+                first: String::new(),
+            })
+        };
+        let mut id = None;
+        let players = &base.database.players;
+        let find = |at, name: &PlayerName| id = id.or((*name == one).then_some(EntityId(at)));
+        players.for_each(base.database.code_page(), find).unwrap();
+        let id = id.unwrap();
+        saved(&mut base, |saver| {
+            let taken = saver.rename_entity(id, &Entity::Player(other)).unwrap_err();
+            assert!(matches!(taken, SaveError::Entity(_, EditError::Exists(_))));
+            let long = saver.rename_entity(id, &named(&"x".repeat(50)));
+            assert!(long.unwrap_err().is_too_long());
+            saver.rename_entity(id, &Entity::Player(one)).unwrap();
+            saver.rename_entity(id, &named("Renamed")).unwrap();
+        });
+        base.reopen(&path).unwrap();
+        assert_eq!(read(&base, GameId(2)).headers.white.last, "Renamed");
+        assert_eq!(samples::defects(&base.database), BTreeSet::new());
     }
 }

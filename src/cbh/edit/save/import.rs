@@ -574,4 +574,34 @@ mod tests {
         assert_eq!(left.0, ids(new..new + 1));
         assert!(left.1 == [false, true] || left.1 == [false], "{left:?}");
     }
+
+    #[test]
+    fn what_is_new_is_laid_into_the_files_before_it_is_part_of_the_base() {
+        let (_folder, path) = samples::copy_of("sample");
+        let base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let mut decoded = Decoded::default();
+        base.database.read_game(GameId(4), &mut decoded).unwrap();
+        let mut game = decoded.game;
+        game.headers.white.last = "Newcomer".to_owned();
+        let prepared = PreparedGame::new(game.clone()).unwrap();
+        assert_eq!(prepared.game().headers.white, game.headers.white);
+        let mut saver = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
+        saver.append(&game).unwrap();
+        let mut stage = saver.begin_stage(&base.store).unwrap();
+        let lengths = || {
+            ["cbh", "cbg", "cba", "cbj", "cbp"]
+                .map(|extension| path.with_extension(extension).metadata().unwrap().len())
+        };
+        let before = lengths();
+        saver.spill(&mut stage).unwrap();
+        let laid = lengths();
+        let grown: Vec<bool> = before.iter().zip(laid).map(|(was, is)| is > *was).collect();
+        assert_eq!(grown, [true, true, true, true, false]);
+        let plan = saver.finish_with(|entities| {
+            entities.spill(&mut stage)?;
+            Ok::<(), ChangeError>(())
+        });
+        drop(plan.unwrap());
+        assert_eq!(lengths()[4], laid[4] + 67);
+    }
 }
