@@ -616,8 +616,9 @@ pub(in crate::cbh) fn record_offset(id: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cbh::EntityKind;
+    use crate::cbh::base::references::ReferenceCount;
     use crate::cbh::base::samples::{self, copy_of_sample};
+    use crate::cbh::{EntityId, EntityKind, OpenBase, Saver, Summary};
     use crate::storage::DiskFile;
 
     #[test]
@@ -747,5 +748,123 @@ mod tests {
         assert_eq!(blob(0, 50).unwrap(), Ok(()));
         let cut = blob(0, 60).unwrap_err();
         assert_eq!(cut.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_base_knows_whether_it_was_saved_since_it_was_opened() {
+        let (_folder, path) = samples::copy_of("sample");
+        let alone = Database::open(&path, &Options::default()).unwrap();
+        let written = path.metadata().unwrap().modified().unwrap();
+        assert_eq!(alone.modified(), written);
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        assert!(Arc::ptr_eq(base.database.store().unwrap(), &base.store));
+        assert!(!base.database.is_superseded());
+        let mut saver = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
+        saver.set_deleted(GameId(1), true).unwrap();
+        let plan = saver.finish().unwrap();
+        base.store.commit(&plan.transaction).unwrap();
+        assert!(base.database.is_superseded());
+        base.reopen(&path).unwrap();
+        assert!(!base.database.is_superseded());
+    }
+
+    #[test]
+    fn the_versions_of_a_base_are_those_of_its_headers() {
+        for (name, versions) in [("sample", (1, Some(11))), ("oldheaders", (1, None))] {
+            let (_folder, path) = samples::copy_of(name);
+            let mut headers = std::fs::read(&path).unwrap();
+            for version in [versions.0, 7] {
+                headers[5] = version;
+                std::fs::write(&path, &headers).unwrap();
+                let database = Database::open(&path, &Options::default()).unwrap();
+                assert_eq!(database.versions(), (version, versions.1));
+            }
+        }
+    }
+
+    #[test]
+    fn buffers_are_for_one_game_for_many_or_for_many_here_and_there() {
+        for (decoded, buffer) in [
+            (Decoded::default(), ReadBuffer::default()),
+            (Decoded::reading_ahead(), ReadBuffer::ahead()),
+            (Decoded::reading_many(), ReadBuffer::ahead_of_many()),
+        ] {
+            assert_eq!(format!("{:?}", decoded.buffer), format!("{buffer:?}"));
+        }
+    }
+
+    #[test]
+    fn entities_are_counted_by_their_games_as_in_their_files() {
+        let (_folder, path) = samples::copy_of("sample");
+        let database = Database::open(&path, &Options::default()).unwrap();
+        let references = database.references().unwrap();
+        let mut summaries = Vec::new();
+        let mut take = |summary: &Summary| summaries.push(*summary);
+        database
+            .for_each_summary(1..u32::MAX, true, &mut take)
+            .unwrap();
+        assert_eq!(summaries.len(), 14);
+        let players = |summary: &Summary| [summary.white, summary.black];
+        for kind in EntityKind::ALL {
+            let names = database.entity_names(kind).unwrap();
+            let count = u32::try_from(names.iter().count()).unwrap();
+            assert_eq!(database.entities_claimed(kind), count, "{kind:?}");
+            if kind != EntityKind::Player {
+                continue;
+            }
+            for id in (0..names.bound() + 1).map(EntityId) {
+                let all = summaries.iter().flat_map(players);
+                let count = all.filter(|other| *other == id).count();
+                let first = summaries
+                    .iter()
+                    .find(|summary| players(summary).contains(&id));
+                let wanted = ReferenceCount {
+                    count: u32::try_from(count).unwrap(),
+                    first: first.map(|summary| summary.id),
+                };
+                assert_eq!(references.of(kind, id), wanted, "{id:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_result_without_a_meaning_is_a_defect_where_it_stands() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut headers = std::fs::read(&path).unwrap();
+        headers[3 * RECORD_BYTES + 27] = 77;
+        std::fs::write(&path, headers).unwrap();
+        let database = Database::open(&path, &Options::default()).unwrap();
+        let mut decoded = Decoded::default();
+        database.read_game(GameId(3), &mut decoded).unwrap();
+        let told: Vec<_> = decoded
+            .defects
+            .iter()
+            .map(|defect| (defect.offset, &*defect.what))
+            .collect();
+        assert_eq!(told, [(3 * 46 + 27, "result 77 has no meaning")]);
+    }
+
+    #[test]
+    fn moves_with_an_impossible_size_are_malformed_where_it_stands() {
+        let (_folder, path) = samples::copy_of("sample");
+        let file = path.with_extension("cbg");
+        let mut moves = std::fs::read(&file).unwrap();
+        let headers = std::fs::read(&path).unwrap();
+        let offset = headers[RECORD_BYTES + 1..].first_chunk().copied();
+        let offset = u32::from_be_bytes(offset.unwrap());
+        moves[offset as usize + 1..][..3].copy_from_slice(&[0, 0, 3]);
+        std::fs::write(&file, moves).unwrap();
+        let database = Database::open(&path, &Options::default()).unwrap();
+        let error = database.stored_game(GameId(1)).unwrap_err();
+        let Error::Malformed {
+            file: named,
+            offset: at,
+            what,
+        } = error
+        else {
+            panic!("{error}");
+        };
+        assert_eq!((named, at), (file, u64::from(offset) + 1));
+        assert_eq!(what, "blob size is 3");
     }
 }

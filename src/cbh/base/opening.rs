@@ -167,3 +167,55 @@ impl OpenBase {
         OpenBase::of(path, *options, StoreAccess::ReadOnly, Arc::new(store))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_a_change_tells_where_it_is_from() {
+        let io = |kind: io::ErrorKind| {
+            ChangeError::Store(storage::Error::Io {
+                file: "base.cbg".into(),
+                source: kind.into(),
+            })
+        };
+        let of_base = |source| {
+            let base = "base.cbh".into();
+            ChangeError::Save(SaveError::Base(Error::Store { base, source }))
+        };
+        let (file, what) = ("journal".into(), String::new());
+        let untrusted = storage::Error::Untrusted { file, what };
+        for (error, is_full, is_of_journal) in [
+            (io(io::ErrorKind::StorageFull), true, false),
+            (io(io::ErrorKind::QuotaExceeded), true, false),
+            (io(io::ErrorKind::NotFound), false, false),
+            (of_base(storage::Error::ReadOnly), false, false),
+            (of_base(untrusted), false, true),
+            (
+                ChangeError::from(SaveError::ReadsBackOtherwise),
+                false,
+                false,
+            ),
+        ] {
+            let source = error.source().map(ToString::to_string);
+            assert_eq!(source, Some(error.to_string()));
+            assert_eq!(error.is_without_room(), is_full, "{error}");
+            assert_eq!(error.is_of_journal(), is_of_journal, "{error}");
+        }
+    }
+
+    #[test]
+    fn an_opening_that_fails_leaves_no_journal() {
+        let folder = super::super::copy_of_sample();
+        let path = folder.path().join("sample.cbh");
+        std::fs::write(&path, [0; 3]).unwrap();
+        let count = || std::fs::read_dir(folder.path()).unwrap().count();
+        let before = count();
+        assert!(OpenBase::to_change(&path, &Options::default(), "").is_err());
+        assert!(OpenBase::to_read(&path, &Options::default()).is_err());
+        assert_eq!(count(), before);
+    }
+}

@@ -160,4 +160,23 @@ mod tests {
         assert_eq!(listed(1, 9), (vec![1, 2, 3], false));
         assert_eq!(listed(1, 3), (vec![1, 2, 3], true));
     }
+
+    #[test]
+    fn a_game_whose_further_record_was_cut_has_no_summary() {
+        let folder = copy_of_sample();
+        let path = folder.path().join("sample.cbh");
+        let database = Database::open(&path, &Options::default()).unwrap();
+        let further = path.with_extension("cbj");
+        let cut = File::options().write(true).open(&further).unwrap();
+        // Three whole records behind the header, and a part of the fourth.
+        cut.set_len(32 + 120 * 3 + 119).unwrap();
+        let mut records = Vec::new();
+        database.listed(GameId(1), 4, &mut records).unwrap();
+        let known = records.iter().map(|record| record.summary.is_some());
+        assert_eq!(known.collect::<Vec<_>>(), [true, true, true, false]);
+        // What ended there when the base was opened is known.
+        let database = Database::open(&path, &Options::default()).unwrap();
+        database.listed(GameId(1), 4, &mut records).unwrap();
+        assert!(records[4..].iter().all(|record| record.summary.is_some()));
+    }
 }
