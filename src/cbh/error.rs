@@ -111,6 +111,12 @@ mod tests {
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
         let shown = format!("base.cbh: {denied}");
         assert_eq!(Error::of_file(file, denied).to_string(), shown);
+        let store = Error::Store {
+            base: PathBuf::from("base.cbh"),
+            source: crate::storage::Error::ReadOnly,
+        };
+        let source = store.source().unwrap().to_string();
+        assert_eq!(store.to_string(), format!("base.cbh: {source}"));
         let absent = Error::NotUsed(GameId(7));
         assert!(absent.source().is_none());
         assert_eq!(absent.to_string(), "no game or text has the number 7");

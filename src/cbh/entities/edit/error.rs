@@ -59,3 +59,22 @@ impl From<Malformed> for EditError {
         EditError::Damaged(fault.offset as u64, fault.what)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn only_an_error_of_the_system_has_a_source() {
+        let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let error = EditError::from(denied());
+        let source = error.source().map(ToString::to_string);
+        assert_eq!(source, Some(denied().to_string()));
+        assert_eq!(source, Some(error.to_string()));
+        assert!(EditError::Full.source().is_none());
+        let fault = EditError::from(Malformed::new(18, "a fault"));
+        assert_eq!(fault.to_string(), "a fault at 0x12");
+    }
+}
