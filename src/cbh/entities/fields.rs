@@ -245,4 +245,20 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_name_that_is_not_stored_is_told_with_what_is() {
+        let unfit = Unfit {
+            field: "Annotator",
+            stored: "short".to_owned(),
+            whole: "shorter".to_owned(),
+        };
+        assert_eq!(
+            [unfit.note_if_cut(), unfit.note_if_kept()],
+            [
+                "Annotator: \"shorter\" does not fit and is stored as \"short\"",
+                "Annotator stays \"short\" for the games that share it, not \"shorter\"",
+            ]
+        );
+    }
 }

@@ -367,7 +367,7 @@ impl EntityFileHeader {
             let records = len.checked_sub(28 + further);
             records.is_some_and(|bytes| bytes % record_bytes == 0)
         })?;
-        let capacity = u32::try_from((len - 28 - further) / record_bytes).ok()?;
+        let capacity = u32::try_from((len - 28) / record_bytes).ok()?;
         Some(EntityFileHeader {
             capacity,
             live_count: capacity,
@@ -597,5 +597,28 @@ mod tests {
             assert!(read(&file, 0).is_err());
         }
         assert!(of(&header(2, 1_234_567_890, 58), b"").fault().is_none());
+    }
+
+    #[test]
+    fn only_names_of_live_records_are_a_sample() {
+        let mut bytes = header(2, 1_234_567_890, 58);
+        bytes.extend(player(-1, b"One", b"First\0garbage"));
+        bytes.extend(player(DELETED, b"Gone", b"Too"));
+        bytes.extend(player(-1, b"Two", b""));
+        let file = EntityFile::<Players>::open(Box::new(MemoryFile::from(bytes))).unwrap();
+        let (mut buffer, mut names) = (ReadBuffer::default(), Vec::new());
+        file.sample_strings(&mut buffer, &mut names).unwrap();
+        assert_eq!(names, [&b"One"[..], b"First", b"Two", b""]);
+    }
+
+    #[test]
+    fn no_more_records_are_live_than_there_are() {
+        for (live, wanted) in [(0, 0), (2, 2), (3, 3), (9, 3)] {
+            let mut bytes = header(3, 1_234_567_890, 58);
+            bytes[20] = live;
+            bytes.extend(player(-1, b"One", b"").repeat(3));
+            let file = EntityFile::<Players>::open(Box::new(MemoryFile::from(bytes))).unwrap();
+            assert_eq!(file.live_count(), wanted);
+        }
     }
 }

@@ -425,4 +425,24 @@ mod tests {
         let all: Vec<_> = names.iter().map(|(id, name)| (id.0, name)).collect();
         assert_eq!(all, [(1, "Hastings"), (7, "Lund")]);
     }
+
+    #[test]
+    fn a_removed_name_is_a_change_only_where_there_is_one() {
+        let mut names = NamesBuilder::below(2);
+        let tournament = Tournament {
+            title: "Linares".to_owned(),
+            place: "Spain".to_owned(),
+            ..Tournament::default()
+        };
+        names.add_tournament(EntityId(1), &tournament);
+        let mut names = names.build();
+        let all: Vec<_> = names.iter().collect();
+        assert_eq!(all, [(EntityId(1), "Linares (Spain)")]);
+        assert_eq!(names.title(EntityId(1)), Some("Linares"));
+        assert_eq!(names.place(EntityId(1)), Some("Spain"));
+        let nothing = AllNames::default();
+        let changed = [0, 1, 1, 5].map(|id| names.change(EntityId(id), &nothing));
+        assert_eq!(changed, [false, true, false, false]);
+        assert_eq!(names.iter().count(), 0);
+    }
 }

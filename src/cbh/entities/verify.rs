@@ -284,3 +284,161 @@ fn compare_reference(data: &[u8], reference: ReferenceCount) -> Option<String> {
     (i64::from(first) != i64::from(first_game.0))
         .then(|| format!("has {first} for its first game, which is {}", first_game.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DELETED, Players};
+    use super::*;
+    use crate::cbh::GameId;
+    use crate::storage::MemoryFile;
+
+    /// Three players, of whom the second is the root; record n is at 32 + 67 n.
+    fn file() -> Vec<u8> {
+        let header = [3, 1, 1_234_567_890, 58, -1, 3, 4, 0];
+        let mut bytes: Vec<u8> = header.into_iter().flat_map(i32::to_le_bytes).collect();
+        for (left, right, name) in [(-1, -1, b'a'), (0, 2, b'b'), (-1, -1, b'c')] {
+            bytes.extend([left, right].into_iter().flat_map(i32::to_le_bytes));
+            bytes.extend([0, name]);
+            bytes.resize(bytes.len() + 49, 0);
+            bytes.extend([1, 0, 0, 0, 1, 0, 0, 0]);
+        }
+        bytes
+    }
+
+    fn told(bytes: Vec<u8>, references: &[ReferenceCount]) -> Vec<String> {
+        let file = EntityFile::<Players>::open(Box::new(MemoryFile::from(bytes))).unwrap();
+        let mut told = Vec::new();
+        let mut report = |at, what| told.push(format!("{at}: {what}"));
+        file.verify(references, &mut report).unwrap();
+        told
+    }
+
+    const ONE: ReferenceCount = ReferenceCount {
+        count: 1,
+        first: Some(GameId(1)),
+    };
+
+    #[test]
+    fn each_contradiction_of_a_file_is_told_where_it_is() {
+        assert_eq!(told(file(), &[ONE; 3]), [""; 0]);
+        let deleted = DELETED.to_le_bytes();
+        let minus = [0xff; 4];
+        for (changes, wanted) in [
+            (&[(0, &[5][..])][..], &["0: 5 records claimed, 3 found"][..]),
+            (&[(20, &[2])], &["20: 2 records in use claimed, 3 found"]),
+            (
+                &[(4, &[0])],
+                &[
+                    "99: record 1 cannot be reached from the root",
+                    "166: record 2 cannot be reached from the root",
+                ],
+            ),
+            (
+                &[(32 + 9, b"d")],
+                &["99: record 1 does not sort after 0, which it follows"],
+            ),
+            (
+                &[(166 + 9, b"A")],
+                &["166: record 2 does not sort after 1, which it follows"],
+            ),
+            (
+                &[(99 + 8, &[1])],
+                &["107: balance of record 1 is 1, should be 0"],
+            ),
+            (
+                &[(16, &[0, 0, 0, 0])],
+                &["16: the chain of deleted records leads to 0, which is in use"],
+            ),
+            (
+                &[(16, &[9, 0, 0, 0])],
+                &["16: the chain of deleted records leads to 9, which does not exist"],
+            ),
+            (
+                &[(99 + 4, &[1])],
+                &[
+                    "99: record 1 leads to 1, as another link does",
+                    "107: balance of record 1 is 0, should be -1",
+                    "166: record 2 cannot be reached from the root",
+                ],
+            ),
+            // The last record deleted, on the chain and on none.
+            (
+                &[
+                    (166, &deleted),
+                    (99 + 4, &minus),
+                    (99 + 8, &[0xff]),
+                    (16, &[2, 0, 0, 0]),
+                    (20, &[2]),
+                ],
+                &["166: record 2 is deleted, but game 1 refers to it"],
+            ),
+            (
+                &[
+                    (166, &deleted),
+                    (99 + 4, &minus),
+                    (99 + 8, &[0xff]),
+                    (20, &[2]),
+                ],
+                &[
+                    "166: record 2 is deleted, but game 1 refers to it",
+                    "166: record 2 is deleted but on no chain",
+                ],
+            ),
+        ] {
+            let mut bytes = file();
+            for (at, change) in changes {
+                bytes[*at..*at + change.len()].copy_from_slice(change);
+            }
+            assert_eq!(told(bytes, &[ONE; 3]), wanted, "{changes:?}");
+        }
+        let mut cut = file();
+        cut.truncate(30);
+        let claimed = "24: the header claims 32 bytes, the file has 30";
+        assert_eq!(told(cut, &[])[0], claimed);
+        let mut zeros = file();
+        zeros[..2].copy_from_slice(&30_000_u16.to_le_bytes());
+        zeros.resize(32 + 30_000 * 67, 0);
+        let only_zeros = "only zeros from here on: no records are read there";
+        assert!(
+            told(zeros, &[ONE; 3])
+                .iter()
+                .any(|told| told.ends_with(only_zeros))
+        );
+    }
+
+    #[test]
+    fn references_of_records_are_those_of_the_games() {
+        let (none, first) = (ReferenceCount::default(), Some(GameId(2)));
+        let two = ReferenceCount { count: 2, ..ONE };
+        let later = ReferenceCount { first, ..ONE };
+        assert_eq!(
+            told(file(), &[none, two, later]),
+            [
+                "32: record 0 is in use without a game (it counts 1)",
+                "99: record 1 counts 1 references, there are 2",
+                "166: record 2 has 1 for its first game, which is 2",
+            ]
+        );
+        let headless = [&[0; 32][..], &file()[32..]].concat();
+        assert_eq!(told(headless, &[ONE, ONE, two]).len(), 1);
+    }
+
+    #[test]
+    fn of_many_faults_of_a_kind_the_first_ones_are_listed() {
+        for (count, last) in [
+            (999, (999, "one")),
+            (1000, (1000, "one")),
+            (1003, (1001, "3 more records are odd")),
+        ] {
+            let mut told = Vec::new();
+            let mut report = |at, what| told.push((at, what));
+            let mut listing = Listing::of("are odd", &mut report);
+            for at in 1..=count {
+                listing.tell(at, || "one".to_owned());
+            }
+            listing.end();
+            assert_eq!(told.len() as u64, count.min(1001));
+            assert_eq!(told.pop(), Some((last.0, last.1.to_owned())));
+        }
+    }
+}

@@ -774,6 +774,32 @@ fn no_id_beyond_24_bits_is_used() {
 }
 
 #[test]
+fn ids_that_games_refer_to_in_vain_are_left_out() {
+    let mut file = filled(3);
+    saved(&mut file, |editor| {
+        let mut insert = |name: &[u8], lost: &[u32]| {
+            let lost = lost.iter().copied().collect();
+            editor.insert_beside(&data(name), &lost).unwrap()
+        };
+        assert_eq!(insert(b"one", &[3, 4, 6]), EntityId(5));
+        // Those left out are deleted, so the next names get them.
+        assert_eq!(insert(b"two", &[3, 4]), EntityId(6));
+        assert_eq!(insert(b"three", &[3]), EntityId(4));
+        assert_eq!(insert(b"four", &[]), EntityId(3));
+        assert_eq!(insert(b"five", &[]), EntityId(7));
+    });
+    assert_eq!(damage(&file), NO_DAMAGE);
+    for (left_out, is_possible) in [(4096, true), (4097, false)] {
+        let lost = (8..8 + left_out).collect();
+        let inserted = open(&file).insert_beside(&data(b"six"), &lost);
+        match inserted {
+            Ok(id) => assert!(is_possible && id.0 == 8 + left_out),
+            Err(error) => assert!(!is_possible && error.to_string().contains("too many games")),
+        }
+    }
+}
+
+#[test]
 fn a_bad_link_moved_by_a_rotation_is_found() {
     // Too large for a complete check.
     let mut file = filled(20_000);
