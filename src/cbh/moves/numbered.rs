@@ -309,3 +309,56 @@ impl NumberedBoard {
         is_there.then_some(()).ok_or(Unclear)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::{CastlingMode, Move};
+
+    use super::*;
+    use crate::game::Start;
+
+    #[test]
+    fn a_promoted_pawn_is_a_piece_with_the_lowest_vacant_number() {
+        use Role::{Bishop, Knight, Queen, Rook};
+        use Square::{A7, A8, B8};
+        for (fen, to, role, number) in [
+            ("8/P7/8/8/8/8/8/K1k5 w - - 0 1", A8, Queen, Some(0)),
+            ("8/P7/8/8/8/8/8/K1k5 w - - 0 1", B8, Queen, None),
+            ("1n6/P7/8/8/8/8/8/K1k3R1 w - - 0 1", B8, Rook, Some(1)),
+            ("1n6/P7/8/8/8/8/8/K1k3B1 w - - 0 1", A8, Bishop, Some(1)),
+            ("1n6/P7/8/8/8/8/8/K1k3R1 w - - 0 1", B8, Knight, Some(0)),
+        ] {
+            let mut position = Start::from_fen(fen, CastlingMode::Standard)
+                .unwrap()
+                .position;
+            let mut list = PieceList::new(position.board(), false);
+            let mut board = NumberedBoard::new(Placement::of(&position), &list);
+            let moved = board.promote(A7, to, role);
+            let Some(number) = number else {
+                assert!(moved.is_err());
+                continue;
+            };
+            let m = Move::Normal {
+                role: Role::Pawn,
+                from: A7,
+                capture: position.board().role_at(to),
+                to,
+                promotion: Some(role),
+            };
+            list.play(Color::White, m);
+            position.play(m).unwrap();
+            let Ok(moved) = moved else {
+                panic!("{role:?} on {to}");
+            };
+            assert_eq!(moved.effect, MoveEffect::Material);
+            assert_eq!(moved.squares, Bitboard::from_square(A7).with(to));
+            assert_eq!(*board.placement(), Placement::of(&position));
+            let slot = Slot::new(role, number);
+            assert_eq!(list.square(Color::White, slot), Some(to));
+            assert_eq!(board.square(Color::White, PieceCode::of(slot)), Some(to));
+            assert_eq!(board.piece(to), PieceCode::of(slot));
+            let pawn = PieceCode::of(Slot::new(Role::Pawn, 0));
+            assert_eq!(board.square(Color::White, pawn), None);
+        }
+    }
+}
