@@ -413,4 +413,25 @@ mod tests {
         let second = Annotation::Opaque { kind, payload };
         assert_eq!(found, [&Annotation::Symbols([1, 0, 0]), &second]);
     }
+
+    #[test]
+    fn a_remark_fits_if_its_size_and_its_parts_do() {
+        let most = usize::from(u16::MAX) - REMARK_HEAD_BYTES;
+        let opaque = |size| Annotation::Opaque {
+            kind: 0x77,
+            payload: vec![0; size],
+        };
+        let link = |size| Annotation::WebLink {
+            url: "u".repeat(size).into(),
+            caption: String::new().into(),
+        };
+        for (remark, fits) in [
+            (opaque(most), true),
+            (opaque(most + 1), false),
+            (link(255), true),
+            (link(256), false),
+        ] {
+            assert_eq!(remark_fits(&remark, CodePage::WESTERN), fits);
+        }
+    }
 }

@@ -336,4 +336,16 @@ mod tests {
         }
         assert_eq!(decode(0x15, &[7, 65], CodePage::WESTERN), None);
     }
+
+    #[test]
+    fn a_critical_position_is_of_one_of_three_phases() {
+        use Phase::{Endgame, Middlegame, Opening};
+        for (number, phase) in [(1, Opening), (2, Middlegame), (3, Endgame)] {
+            let remark = Annotation::Critical(phase);
+            let page = CodePage::WESTERN;
+            assert_eq!(encode(&remark, page), (0x18, vec![number]));
+            assert_eq!(decode(0x18, &[number], page), Some(remark));
+        }
+        assert_eq!([phase(0), phase(4)], [None; 2]);
+    }
 }

@@ -403,4 +403,31 @@ mod tests {
         assert!(CodePage::from_label("nonsense").is_none());
         assert_eq!(CodePage::default().name(), "windows-1252");
     }
+
+    #[test]
+    fn an_edit_may_say_as_much_against_a_page_as_the_text_before_it() {
+        // Two letters alone are no Cyrillic word; those of six are.
+        let (latin, more, russian) = (
+            &b"M\xfcller \xe9t\xe9"[..],
+            b"M\xfcller \xe9t\xe9 \xe9t\xe9",
+            b"\xca\xee\xf0\xf7\xed\xee\xe9",
+        );
+        for (page, before, after, is_kept) in [
+            ("1251", latin, latin, true),
+            ("1251", latin, more, false),
+            ("1251", more, latin, true),
+            ("1251", russian, latin, false),
+            ("1251", latin, russian, true),
+            ("1252", latin, russian, false),
+            ("1252", russian, russian, true),
+            ("1252", russian, latin, true),
+        ] {
+            let page = CodePage::from_label(page).unwrap();
+            assert_eq!(
+                page.is_kept_by_edit(before, after),
+                is_kept,
+                "{before:?} {after:?}"
+            );
+        }
+    }
 }

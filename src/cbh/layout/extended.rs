@@ -497,4 +497,17 @@ mod tests {
         assert_eq!(ExtendedHeader::decode(&header), Ok(wanted));
         assert_eq!(header[12..], [0x55; 20]);
     }
+
+    #[test]
+    fn a_time_of_a_save_goes_before_that_of_creation() {
+        let saved = saved_stamp(UNIX_EPOCH + Duration::from_secs(1_600_000_000));
+        let made = CreationClock::default().next(UNIX_EPOCH + Duration::from_secs(1_500_000_000));
+        for (saved, made, wanted) in [
+            (saved, made, Some(1_600_000_000)),
+            (0, made, Some(1_500_000_000)),
+            (0, 0, None),
+        ] {
+            assert_eq!(seconds(saved_or_made(saved, made)), wanted);
+        }
+    }
 }

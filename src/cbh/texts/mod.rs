@@ -144,4 +144,13 @@ mod tests {
             assert_eq!(text(titles).title(german), expected);
         }
     }
+
+    #[test]
+    fn seven_languages_have_a_code() {
+        let codes = (0..=8).map(|number| TextLanguage(number).code().unwrap_or("-"));
+        let codes: Vec<&str> = codes.collect();
+        assert_eq!(codes.join(" "), "en de fr es it nl pt - -");
+        assert_eq!(TextLanguage::ENGLISH.code(), Some("en"));
+        assert_eq!(TextLanguage::ANY.code(), None);
+    }
 }
