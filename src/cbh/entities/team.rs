@@ -67,9 +67,69 @@ impl EntityLayout for Teams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cbh::NameForm;
 
     #[test]
     fn two_numbers_say_that_a_team_has_no_year() {
         assert_eq!([0, 9999, 1999].map(year_of), [0, 0, 1999]);
+    }
+
+    #[test]
+    fn a_team_keeps_bits_and_a_year_that_say_the_same() {
+        let form = NameForm {
+            page: CodePage::WESTERN,
+            is_utf8: false,
+        };
+        for (stored, year, is_season, written) in [
+            ([0xfe, 15, 39, 0, 0], 0, true, [0xff, 15, 39, 0, 0]),
+            ([0xff, 15, 39, 0, 0], 1999, false, [0xfe, 207, 7, 0, 0]),
+            ([0, 0, 0, 0, 0], 0, false, [0; 5]),
+            ([1, 207, 7, 0, 0], 0, true, [1, 0, 0, 0, 0]),
+        ] {
+            let mut data = [0; 63];
+            data[49..54].copy_from_slice(&stored);
+            let team = Team {
+                title: "Hastings".to_owned(),
+                number: 258,
+                is_season,
+                year,
+                nation: Nation(42),
+                is_given: true,
+            };
+            let mut unfit = Vec::new();
+            Teams::encode(&team, &mut Fields::new(&mut data, form, &mut unfit)).unwrap();
+            assert_eq!(
+                (&data[..8], &data[45..49]),
+                (&b"Hastings"[..], &[2, 1, 0, 0][..])
+            );
+            assert_eq!(data[49..54], written);
+            let mut read = Team::default();
+            Teams::decode(&data, CodePage::WESTERN, &mut read).unwrap();
+            assert_eq!(format!("{read:?}"), format!("{team:?}"));
+        }
+    }
+
+    #[test]
+    fn teams_are_sorted_by_title_number_season_year_and_nation() {
+        let data = |title: u8, number, season, year, nation| {
+            let mut data = [0; 63];
+            (data[0], data[45], data[49]) = (title, number, season);
+            (data[50], data[54]) = (year, nation);
+            data
+        };
+        let sorted = [
+            data(b'A', 9, 0, 9, 9),
+            data(b'B', 1, 0, 9, 9),
+            data(b'B', 2, 3, 5, 9),
+            data(b'B', 2, 1, 6, 9),
+            data(b'B', 2, 2, 4, 1),
+            data(b'B', 2, 0, 4, 2),
+        ];
+        for (at, one) in sorted.iter().enumerate() {
+            for (other_at, other) in sorted.iter().enumerate() {
+                let found = Teams::compare(one, other, Collation::Unsigned).unwrap();
+                assert_eq!(found, at.cmp(&other_at), "{at} {other_at}");
+            }
+        }
     }
 }

@@ -440,6 +440,25 @@ fn a_wrong_header_is_refused() {
 }
 
 #[test]
+fn a_file_has_all_records_and_no_more_of_a_header_than_is_possible() {
+    for (count, header_bytes, len, is_possible) in [
+        (0, 28 + 4096, 28 + 4096, true),
+        (0, 28 + 4097, 28 + 4097, false),
+        // Without records the rest of the header may be missing.
+        (0, 32, 28, true),
+        (1, 32, 28, false),
+        (1, 32, 32 + 66, false),
+        (1, 32, 32 + 67, true),
+    ] {
+        let mut file = empty(header_bytes);
+        file.bytes[0] = count;
+        file.bytes.resize(len, 0);
+        let opened = EntityEditor::open(FileKind::Players, &file);
+        assert_eq!(opened.is_ok(), is_possible, "{count} {header_bytes} {len}");
+    }
+}
+
+#[test]
 fn missing_records_and_wrong_lengths_are_refused() {
     let file = filled(20);
     let mut editor = open(&file);
