@@ -82,4 +82,19 @@ mod tests {
         assert_eq!(decode_quoted(&bytes), moves);
         assert_eq!(decode_quoted(&bytes[..5]), moves[..2]);
     }
+
+    #[test]
+    fn a_quoted_game_may_begin_from_a_position() {
+        let fen = "r3k3/8/8/8/4pP2/8/4K3/8 b q f3 0 53";
+        let start = Start::from_fen(fen, CastlingMode::Standard).unwrap();
+        let mut stored = Vec::new();
+        StoredSetup::of(&start).encode(&mut stored).unwrap();
+        let length = stored.len();
+        stored.extend([1, 2]);
+        let mut reader = ByteReader::new(&stored);
+        let read = quoted_start(&mut reader).unwrap();
+        assert_eq!(read.position, start.position);
+        assert_eq!(reader.rest(), [1, 2]);
+        assert!(quoted_start(&mut ByteReader::new(&stored[..length - 1])).is_err());
+    }
 }
