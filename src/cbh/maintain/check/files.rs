@@ -144,3 +144,111 @@ pub(in crate::cbh) fn blobs_begin(storage: &dyn Storage) -> io::Result<u64> {
     let is_known = BLOB_HEADERS.contains(&header_bytes);
     Ok(if is_known { header_bytes.into() } else { 0 })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::Options;
+    use crate::cbh::base::samples;
+    use crate::storage::MemoryFile;
+
+    #[test]
+    fn a_wrong_number_in_the_header_of_a_file_is_told_where_it_stands() {
+        for (extension, at, bytes, wanted) in [
+            ("cbh", 6, &[0, 0, 0, 16][..], &[][..]),
+            (
+                "cbh",
+                6,
+                &[0, 0, 0, 15],
+                &[
+                    "cbh 40 the next record has the number 16 here, 15 at 0x6",
+                    "cbh 690 a record in use follows the last one, 14",
+                    "cbj 8 15 records for 14 games and texts",
+                ],
+            ),
+            (
+                "cbh",
+                40,
+                &[0, 0, 0, 9],
+                &["cbh 40 the next record has the number 9 here, 16 at 0x6"],
+            ),
+            // A header of an old base has no second number.
+            ("cbh", 1, &[0, 36, 0, 46, 1, 0, 0, 0, 16], &[]),
+            (
+                "cbj",
+                8,
+                &[20],
+                &[
+                    "cbj 8 20 records for 15 games and texts",
+                    "cbj 8 20 records claimed, 15 found",
+                ],
+            ),
+            ("cbj", 8, &[14], &[]),
+        ] {
+            let (_folder, path) = samples::copy_of("sample");
+            let file = path.with_extension(extension);
+            let mut changed = std::fs::read(&file).unwrap();
+            changed[at..at + bytes.len()].copy_from_slice(bytes);
+            if (extension, at) == ("cbh", 1) {
+                changed[40..44].fill(0);
+            }
+            std::fs::write(file, changed).unwrap();
+            let database = Database::open(&path, &Options::default()).unwrap();
+            let mut told = Vec::new();
+            let mut report = |defect: crate::game::Defect| {
+                told.push(format!("{} {} {}", defect.file, defect.offset, defect.what));
+            };
+            database.check_whole(&mut report).unwrap();
+            told.retain(|told| told.starts_with("cbh") || told.starts_with("cbj"));
+            assert_eq!(told, wanted, "{extension} {at}");
+        }
+    }
+
+    #[test]
+    fn the_header_of_blobs_is_compared_with_its_file_and_in_itself() {
+        let header = |stated: u16, short: u32, wasted: u32, long: [u64; 2]| {
+            let mut bytes = stated.to_be_bytes().to_vec();
+            bytes.extend(short.to_be_bytes());
+            bytes.extend(wasted.to_be_bytes());
+            bytes.extend(long.iter().flat_map(|number| number.to_be_bytes()));
+            bytes.resize(40, 0);
+            bytes
+        };
+        let long = 1 << 32;
+        for (bytes, wanted) in [
+            (header(26, 40, 3, [40, 3]), &[][..]),
+            (header(10, 40, 3, [9, 9]), &[]),
+            (
+                header(11, 40, 3, [40, 3]),
+                &["0 a header of 11 bytes, neither 10 nor 26"],
+            ),
+            (
+                header(10, 9, 3, [9, 9]),
+                &["2 9 bytes claimed, the file has 40"],
+            ),
+            (
+                header(26, 40, 3, [9, 3]),
+                &["10 9 bytes claimed, the file has 40"],
+            ),
+            (
+                header(26, 40, 3, [40, 9]),
+                &["18 9 wasted bytes, but 3 at 0x6"],
+            ),
+            (header(26, 40, 3, [40, long]), &[]),
+            (vec![0], &["0 a file of 1 bytes has no header"]),
+            (
+                header(10, 9, 0, [0; 2])[..9].to_vec(),
+                &["0 a file of 9 bytes has no header"],
+            ),
+            (
+                header(26, 25, 0, [25, 0])[..25].to_vec(),
+                &["10 the header is cut short"],
+            ),
+        ] {
+            let mut told = Vec::new();
+            let mut report = |at: u64, what: String| told.push(format!("{at} {what}"));
+            check_blob_header(&MemoryFile::from(bytes), &mut report).unwrap();
+            assert_eq!(told, wanted);
+        }
+    }
+}
