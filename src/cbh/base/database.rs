@@ -867,4 +867,23 @@ mod tests {
         assert_eq!((named, at), (file, u64::from(offset) + 1));
         assert_eq!(what, "blob size is 3");
     }
+
+    #[test]
+    fn no_record_is_read_before_the_first_or_behind_the_last_one() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut headers = std::fs::read(&path).unwrap();
+        headers[9] = 5;
+        // A record of a game in place of the header would be one by its first byte.
+        headers[0] = 1;
+        std::fs::write(&path, headers).unwrap();
+        let database = Database::open(&path, &Options::default()).unwrap();
+        let mut decoded = Decoded::default();
+        let is_used =
+            [0, 1, 4, 5, 100].map(|id| match database.read_game(GameId(id), &mut decoded) {
+                Ok(()) => true,
+                Err(Error::NotUsed(not_used)) if not_used == GameId(id) => false,
+                Err(error) => panic!("{error}"),
+            });
+        assert_eq!(is_used, [false, true, true, false, false]);
+    }
 }
