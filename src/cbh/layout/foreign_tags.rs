@@ -510,4 +510,25 @@ mod tests {
             assert!(read.foreign_tags.is_empty());
         }
     }
+
+    #[test]
+    fn a_position_is_restored_whose_fen_the_base_could_not_hold() {
+        let at = |fen| Start::from_fen(fen, CastlingMode::Standard).unwrap();
+        let stored = || at("k7/8/8/8/8/8/8/K2R4 w - - 0 20");
+        for (fen, is_restored) in [
+            ("k7/8/8/8/8/8/8/K2R4 w - - 10 20", true),
+            ("k7/8/8/8/8/8/8/K2R4 w KQ - 0 20", true),
+            // What the base holds needs no other FEN.
+            ("k7/8/8/8/8/8/8/K2R4 w - - 0 20", false),
+            ("k7/8/8/8/8/8/8/K2Q4 w - - 10 20", false),
+            ("k7/8/8/8/8/8/8/K2R4 w - - 10 21", false),
+            ("no position", false),
+        ] {
+            let mut start = stored();
+            assert_eq!(restore_fen(&mut start, fen), is_restored, "{fen}");
+            let written = start.written_fen.as_deref();
+            assert_eq!(written, is_restored.then_some(fen));
+            assert!(start.is_stored_as(&stored()));
+        }
+    }
 }
