@@ -226,3 +226,32 @@ fn places(record: &[u8]) -> Option<Vec<usize>> {
     places.sort_by_key(|&place| positions.get(place));
     Some(places)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::{Database, Decoded, Options};
+
+    #[test]
+    fn a_game_that_is_written_anew_is_read_as_it_was() {
+        let path = "fixtures/cbh/sample/sample.cbh".as_ref();
+        let database = Database::open(path, &Options::default()).unwrap();
+        let (mut decoded, mut remarks) = (Decoded::default(), 0);
+        for id in (1..=database.last_id()).map(GameId) {
+            if database.read_game(id, &mut decoded).is_err() {
+                continue;
+            }
+            let game = &decoded.game;
+            let stored = write(id, game, database.code_page()).unwrap();
+            let mut again = Game::default();
+            stored.decode(database.code_page(), &mut again).unwrap();
+            assert!(has_same_moves(&game.tree, &again.tree), "{}", id.0);
+            assert_eq!(again.annotations, game.annotations, "{}", id.0);
+            let number = stored.annotations.map(|record| record[..3].to_vec());
+            remarks += usize::from(number.is_some());
+            let wanted = [0, 0, u8::try_from(id.0).unwrap()];
+            assert!(number.is_none_or(|number| number == wanted));
+        }
+        assert!(remarks > 0);
+    }
+}
