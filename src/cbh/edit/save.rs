@@ -1005,4 +1005,29 @@ mod tests {
         assert_eq!(read(&base, GameId(2)).headers.white.last, "Renamed");
         assert_eq!(samples::defects(&base.database), BTreeSet::new());
     }
+
+    #[test]
+    fn new_teams_and_labels_need_the_file_that_had_those_of_other_games() {
+        for (extension, wanted, label) in [
+            ("cbe", "WhiteTeam or BlackTeam", ""),
+            ("cbl", "CbhTag", "New"),
+        ] {
+            let (_folder, path) = samples::copy_of("sample");
+            std::fs::remove_file(path.with_extension(extension)).unwrap();
+            let base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+            let mut game = read(&base, GameId(2));
+            game.headers.tag.titles[0] = label.to_owned();
+            if label.is_empty() {
+                game.headers.white_team.title = "New".to_owned();
+                game.headers.white_team.is_given = true;
+            }
+            let mut saver = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
+            let refused = saver.append(&game).unwrap_err();
+            let SaveError::NoPlace { field, why, .. } = refused else {
+                panic!("{refused}");
+            };
+            let missing = format!(".{extension}, which had them, is missing");
+            assert!(field == wanted && why.ends_with(&missing), "{field} {why}");
+        }
+    }
 }
