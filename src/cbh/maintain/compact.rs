@@ -549,4 +549,22 @@ mod tests {
         fs::remove_file(moves).unwrap();
         assert_eq!(size_of(&path).unwrap(), size - length);
     }
+
+    #[test]
+    fn entities_behind_a_damaged_header_are_in_the_copy() {
+        for name in ["cbp", "cbt"] {
+            let (folder, path) = samples::copy_of("sample");
+            let file = path.with_extension(name);
+            let mut bytes = fs::read(&file).unwrap();
+            bytes[8..28].fill(0);
+            fs::write(&file, bytes).unwrap();
+            let base = opened(&path);
+            assert!(!defects(&base.database).is_empty());
+            let new = folder.path().join("new.cbh");
+            compacted(&base, &new);
+            let copy = opened(&new);
+            assert_eq!(told(&copy.database), told(&base.database));
+            assert!(defects(&copy.database).is_empty(), "{name}");
+        }
+    }
 }
