@@ -374,3 +374,115 @@ impl Checker<'_> {
         }));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::Options;
+    use crate::cbh::base::samples;
+
+    const SAMPLE: &str = "fixtures/cbh/sample/sample";
+
+    /// Records of games 3 and 4 in `.cbh`, and of a text.
+    const THREE: usize = 3 * RECORD_BYTES;
+    const FOUR: usize = 4 * RECORD_BYTES;
+    const TEXT: usize = 15 * RECORD_BYTES;
+
+    /// The number of four bytes in a file of the sample.
+    fn number(extension: &str, at: usize) -> u32 {
+        let bytes = std::fs::read(format!("{SAMPLE}.{extension}")).unwrap();
+        u32::from_be_bytes(bytes[at..].first_chunk().copied().unwrap())
+    }
+
+    /// What is told of the sample with these bytes at a place of a file: defects,
+    /// the number of repairs, and of blobs of moves and texts.
+    fn told(extension: &str, at: u32, bytes: &[u8]) -> (Vec<String>, usize, usize) {
+        let (_folder, path) = samples::copy_of("sample");
+        let file = path.with_extension(extension);
+        let mut changed = std::fs::read(&file).unwrap();
+        changed[at as usize..][..bytes.len()].copy_from_slice(bytes);
+        std::fs::write(file, changed).unwrap();
+        let database = Database::open(&path, &Options::default()).unwrap();
+        let found = database.check_stretch(1).unwrap();
+        assert_eq!(found.records, 15);
+        let defects = found.defects.iter();
+        let defects = defects.map(|told| format!("{} {}", told.offset, told.what));
+        (defects.collect(), found.fixes.len(), found.moves.len())
+    }
+
+    #[test]
+    fn damage_of_a_record_is_told_where_it_stands() {
+        let count = number("cbh", THREE + 42).to_be_bytes()[3];
+        for (at, bytes, wanted, fixes, blobs) in [
+            (0, &[1][..], "", 0, 15),
+            (
+                0,
+                &[2],
+                "138 record 3 is neither game nor text (0x02)",
+                0,
+                14,
+            ),
+            (0, &[0; RECORD_BYTES], "", 0, 14),
+            (27, &[77], "165 game 3: result 77 has no meaning", 0, 15),
+            (45, &[count + 1], "183 game 3 ", 1, 15),
+        ] {
+            let (defects, repaired, seen) = told("cbh", 138 + at, bytes);
+            assert_eq!((repaired, seen), (fixes, blobs), "{at}");
+            assert_eq!(defects.len(), usize::from(!wanted.is_empty()));
+            assert!(
+                defects.iter().all(|told| told.starts_with(wanted)),
+                "{defects:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_offset_that_leads_to_no_blob_is_told_with_its_copy() {
+        let past = std::fs::metadata(format!("{SAMPLE}.cbg")).unwrap().len();
+        let past = u32::try_from(past).unwrap();
+        let begins = "begins in the header of the file";
+        let ends = format!("begins past the end of the file, which has {past} bytes");
+        for (place, copy, id, of, offset, what, blobs) in [
+            (THREE + 1, 302, 3, "cbg", 25, begins, 14),
+            (THREE + 1, 302, 3, "cbg", past, &*ends, 14),
+            (FOUR + 5, 404, 4, "cba", 25, begins, 15),
+        ] {
+            let was = number("cbh", place);
+            let place = u32::try_from(place).unwrap();
+            let (defects, fixes, seen) = told("cbh", place, &offset.to_be_bytes());
+            assert_eq!((fixes, seen), (1, blobs));
+            let copy =
+                format!("{copy} offset of record {id} in .{of} is {was:#x}, {offset:#x} in .cbh");
+            let blob = format!("{offset} the blob of record {id} {what}");
+            assert_eq!(defects, [copy, blob]);
+        }
+    }
+
+    #[test]
+    fn damage_of_moves_and_texts_is_told_where_it_is() {
+        let [moves, text] = [THREE, TEXT].map(|record| number("cbh", record + 1));
+        let size = number("cbg", moves as usize) & 0xff_ffff;
+        let shorter = size - 1;
+        for (at, bytes, wanted, blobs) in [
+            (
+                moves,
+                [0, 0, 3],
+                format!("{} game 3: blob size is 3", moves + 1),
+                14,
+            ),
+            (
+                moves,
+                *shorter.to_be_bytes().last_chunk().unwrap(),
+                format!("{} game 3: no end marker", moves + shorter),
+                15,
+            ),
+            (text, [0, 0, 3], format!("{} text 15: ", text + 1), 14),
+            (text, [0xff; 3], format!("{text} text 15: "), 14),
+        ] {
+            let (defects, fixes, seen) = told("cbg", at + 1, &bytes);
+            assert_eq!((fixes, seen), (0, blobs), "{wanted}");
+            let is_told = defects.len() == 1 && defects[0].starts_with(&wanted);
+            assert!(is_told, "{defects:?}");
+        }
+    }
+}
