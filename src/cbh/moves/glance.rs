@@ -314,6 +314,25 @@ mod tests {
     }
 
     #[test]
+    fn only_games_of_the_compact_encoding_from_the_usual_start_are_followed() {
+        for (flags, is_followed) in [
+            (0, true),
+            (2, true),
+            (4, true),
+            (SET_UP, false),
+            (SET_UP | 2, false),
+            (SET_UP | 0x0a, false),
+            (1, false),
+            (8, false),
+            (10, false),
+        ] {
+            let cipher = Cipher::of_mode(flags & 0x3f).unwrap();
+            let blob = [flags, 0, 0, 5, cipher.encode(POP, 0)];
+            assert_eq!(shown(&blob).is_some(), is_followed, "{flags}");
+        }
+    }
+
+    #[test]
     fn a_glance_ends_when_it_is_told() {
         let blob = blobs("fixtures/cbh/sample/sample.cbh").remove(0);
         let mut count = 0;
