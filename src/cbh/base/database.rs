@@ -812,7 +812,7 @@ mod tests {
             if kind != EntityKind::Player {
                 continue;
             }
-            for id in (0..names.bound() + 1).map(EntityId) {
+            for id in (0..=names.bound()).map(EntityId) {
                 let all = summaries.iter().flat_map(players);
                 let count = all.filter(|other| *other == id).count();
                 let first = summaries
@@ -885,5 +885,29 @@ mod tests {
                 Err(error) => panic!("{error}"),
             });
         assert_eq!(is_used, [false, true, true, false, false]);
+    }
+
+    #[test]
+    fn a_summary_is_the_same_alone_and_among_others() {
+        let (_folder, path) = samples::copy_of("sample");
+        let database = Database::open(&path, &Options::default()).unwrap();
+        for id in 0..=database.last_id() + 1 {
+            let mut all = Vec::new();
+            database.summaries(GameId(id), 1, &mut all).unwrap();
+            match database.summary(GameId(id)) {
+                Ok(summary) => assert_eq!((summary.id, all), (GameId(id), vec![summary])),
+                Err(error) => assert!(matches!(error, Error::NotUsed(_)) && all.is_empty()),
+            }
+            let mut decoded = Decoded::default();
+            let is_game = database.read_game(GameId(id), &mut decoded).is_ok();
+            assert_eq!(database.summary(GameId(id)).is_ok(), is_game);
+        }
+        for kind in EntityKind::ALL {
+            let names = database.entity_names(kind).unwrap();
+            for id in (0..names.bound() + 2).map(EntityId) {
+                let is_there = database.has_entity(kind, id).unwrap();
+                assert_eq!(is_there, names.contains(id), "{kind:?} {id:?}");
+            }
+        }
     }
 }
