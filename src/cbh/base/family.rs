@@ -765,6 +765,12 @@ mod tests {
         let names = ["cbv", "cbh"].map(|extension| family.name_for(extension));
         assert_eq!(names, ["Games", "Base"]);
         assert_eq!(family.length_and_time(FileKind::Moves).unwrap().0, 4);
+        assert!(family.tree().is_some());
+        let store = family.store(StoreAccess::ReadOnly, "").unwrap();
+        assert!(store.file(headers).unwrap().is_some());
+        let refused = family.store(StoreAccess::ReadWrite, "").unwrap_err();
+        let source = storage::Error::ReadOnly;
+        assert!(refused.to_string().ends_with(&source.to_string()));
         let folder = tempfile::tempdir().unwrap();
         let alone = Family::locate(&plant(folder.path(), b"Other")).unwrap();
         assert_eq!(alone.name_for("cbh"), "Other");
