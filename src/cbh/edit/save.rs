@@ -1030,4 +1030,41 @@ mod tests {
             assert!(field == wanted && why.ends_with(&missing), "{field} {why}");
         }
     }
+
+    #[test]
+    fn details_of_a_source_change_with_its_only_game_and_stay_for_others() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let mut game = read(&base, GameId(2));
+        let source = &mut game.headers.source;
+        source.clear();
+        // Tabs are shown as blanks, and stay.
+        (source.title, source.publisher) = ("A\tsource".to_owned(), "A\thouse".to_owned());
+        let last = saved(&mut base, |saver| _ = saver.append(&game).unwrap());
+        game.headers.source.title = "A source".to_owned();
+        for (is_shared, version, publisher, now) in [
+            (false, 3, "A house", "A\thouse 3"),
+            (false, 4, "Another", "Another 4"),
+            (true, 5, "Another", "Another 4"),
+        ] {
+            base.reopen(&path).unwrap();
+            if is_shared {
+                let stored = read(&base, GameId(last));
+                saved(&mut base, |saver| _ = saver.append(&stored).unwrap());
+                base.reopen(&path).unwrap();
+            }
+            game.headers.source.version = version;
+            game.headers.source.publisher = publisher.to_owned();
+            saved(&mut base, |saver| {
+                saver.replace(GameId(last), &game).unwrap();
+                let kept: Vec<&str> = saver.kept.iter().map(|unfit| unfit.field).collect();
+                assert_eq!(kept.len(), usize::from(is_shared), "{kept:?}");
+            });
+            base.reopen(&path).unwrap();
+            let found = read(&base, GameId(last)).headers.source;
+            assert_eq!(found.title, "A\tsource");
+            assert_eq!(format!("{} {}", found.publisher, found.version), now);
+        }
+        assert_eq!(samples::defects(&base.database), BTreeSet::new());
+    }
 }
