@@ -445,6 +445,7 @@ fn rank(kind: u8) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cbh::annotations::{StoredRemark, decode_remark};
     use crate::game::Nation;
 
     #[test]
@@ -470,5 +471,36 @@ mod tests {
     fn on_one_ply_texts_before_stand_first_and_other_remarks_last() {
         let ranks = [0x82, 0x03, 0x02, 0x04, 0x81].map(rank);
         assert_eq!(ranks, [0, 1, 2, 3, 3]);
+    }
+
+    #[test]
+    fn remarks_of_a_ply_keep_what_is_stored_of_them() {
+        let page = CodePage::WESTERN;
+        let stored = |text: &[u8]| [&[0, 0], text].concat();
+        for (was, edited, now) in [
+            (&b"one  two"[..], "one two", Some(&b"one  two"[..])),
+            (b"one  two three", "one two four", Some(b"one  two four")),
+            (b"", "one two", None),
+        ] {
+            let payload = stored(was);
+            let remark = StoredRemark {
+                position: 3,
+                kind: 0x02,
+                payload: &payload,
+            };
+            let old = [(remark, decode_remark(0x02, &payload, page))];
+            let old = &old[usize::from(was.is_empty())..];
+            let edited = Annotation::TextAfter(AnnotationText {
+                text: edited.to_owned(),
+                ..AnnotationText::default()
+            });
+            let mut merge = AnnotationMerge::new(old, page);
+            merge.ply(3, 0..old.len(), std::iter::once(&edited));
+            let merged = merge.finish();
+            assert_eq!(merged.len(), 1);
+            let wanted = stored(now.unwrap_or(b"one two"));
+            assert_eq!((merged[0].position, &merged[0].payload), (3, &wanted));
+            assert_eq!(merged[0].was, now.map(|_| 0));
+        }
     }
 }
