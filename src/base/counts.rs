@@ -27,7 +27,7 @@ impl RecordCounts {
             entries.clear();
             let read = base.entries(GameId(first), RECORDS, &mut entries);
             for entry in &entries {
-                counts.add(entry);
+                counts.add(*entry);
             }
             if read.is_err() {
                 break;
@@ -37,7 +37,7 @@ impl RecordCounts {
         counts
     }
 
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: Entry) {
         let count = match (entry.kind, entry.is_deleted) {
             (RecordKind::Game, false) => &mut self.games,
             (RecordKind::Game, true) => &mut self.deleted,

@@ -76,7 +76,7 @@ impl Site<'_> {
             entries.clear();
             let read = maker.base.entries(GameId(first), STRETCH, &mut entries);
             read.map_err(failed)?;
-            for entry in entries.iter().filter(|entry| is_listed(maker, entry)) {
+            for entry in entries.iter().filter(|entry| is_listed(maker, **entry)) {
                 let (page, is_readable) = maker.page_of_game(entry.id);
                 let name = format!("games/{:06}.html", entry.id.0);
                 self.write(Path::new(&name), &page)?;
@@ -131,7 +131,7 @@ impl Site<'_> {
     }
 }
 
-fn is_listed(maker: Maker<'_>, entry: &Entry) -> bool {
+fn is_listed(maker: Maker<'_>, entry: Entry) -> bool {
     entry.kind == RecordKind::Game && !entry.is_deleted && maker.has(entry.id)
 }
 

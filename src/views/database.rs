@@ -325,9 +325,9 @@ impl DatabaseVolume {
     }
 
     /// The game of this number, if `is_listed` has it.
-    fn game(&self, id: GameId, is_listed: impl Fn(&Entry) -> bool) -> Result<Node, Error> {
+    fn game(&self, id: GameId, is_listed: impl Fn(Entry) -> bool) -> Result<Node, Error> {
         let record = self.record(id, RecordKind::Game)?;
-        if !is_listed(&record.entry) {
+        if !is_listed(record.entry) {
             return Err(Error::NotFound);
         }
         match &record.summary {

@@ -46,8 +46,8 @@ impl Links {
             }
             collect_mentions(&text, &mut mentions);
             let is_shown =
-                |entry: &crate::cbh::Entry| entry.kind == RecordKind::Text && !entry.is_deleted;
-            if entries.first().is_some_and(is_shown) {
+                |entry: crate::cbh::Entry| entry.kind == RecordKind::Text && !entry.is_deleted;
+            if entries.first().copied().is_some_and(is_shown) {
                 links.add_titles(*id, &text);
             }
         }

@@ -309,7 +309,7 @@ mod tests {
         let file = EntityFile::<Players>::open(Box::new(MemoryFile::from(bytes))).unwrap();
         let mut told = Vec::new();
         let mut report = |at, what| told.push(format!("{at}: {what}"));
-        file.verify(references, &mut report).unwrap();
+        file.verify(Some(references), &mut report).unwrap();
         told
     }
 

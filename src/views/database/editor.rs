@@ -89,7 +89,7 @@ impl Editor for DatabaseVolume {
 
     fn is_editable(&self, file: Ino) -> bool {
         let entry = game_id(file).ok().and_then(|id| self.any_entry(id));
-        entry.is_some_and(|entry| Games::lists(&entry))
+        entry.is_some_and(Games::lists)
     }
 
     fn deletes_in(&self, directory: Ino) -> bool {

@@ -43,17 +43,14 @@ impl DatabaseVolume {
     /// Lists games and texts that `is_listed` has, by ascending id.
     pub(super) fn list_records(
         &self,
-        is_listed: impl Fn(&Entry) -> bool,
+        is_listed: impl Fn(Entry) -> bool,
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
         let mut page = RecordPage::default();
         self.for_each_stretch(first_id_of_files(after), |first, count| {
             let read = self.read_page(first, count, &mut page);
-            let mut records = page
-                .records
-                .iter()
-                .filter(|record| is_listed(&record.entry));
+            let mut records = page.records.iter().filter(|record| is_listed(record.entry));
             let name = &mut page.name;
             let has_room = records.all(|record| match record.entry.kind {
                 RecordKind::Game => {
@@ -103,7 +100,7 @@ impl DatabaseVolume {
         self.for_each_stretch(first_id(after), |first, count| {
             entries.clear();
             let read = self.base.entries(first, count, &mut entries);
-            let mut games = entries.iter().filter(|entry| Games::lists(entry));
+            let mut games = entries.iter().filter(|entry| Games::lists(**entry));
             let has_room = games.all(|entry| page_game(entry.id, page));
             (has_room, read.map_err(Error::from))
         })
@@ -151,7 +148,7 @@ impl DatabaseVolume {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
-        let is_game = |entry: &Entry| entry.kind == RecordKind::Game;
+        let is_game = |entry: Entry| entry.kind == RecordKind::Game;
         let games = games.from(first_id(after)).map(|id| Ok(GameId(id)));
         self.list_some(games, is_game, after, listing)
     }
@@ -160,7 +157,7 @@ impl DatabaseVolume {
     fn list_some(
         &self,
         games: impl Iterator<Item = Result<GameId, cbh::Error>>,
-        is_listed: impl Fn(&Entry) -> bool,
+        is_listed: impl Fn(Entry) -> bool,
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
@@ -173,7 +170,7 @@ impl DatabaseVolume {
             let near: Vec<GameId> = std::iter::once(first).chain(near).collect();
             let count = near.last().map_or(0, |last| last.0 - first.0 + 1);
             let is_listed =
-                |entry: &Entry| is_listed(entry) && near.binary_search(&entry.id).is_ok();
+                |entry: Entry| is_listed(entry) && near.binary_search(&entry.id).is_ok();
             let read = self.read_page(first, count, &mut page);
             if !self.list_page(&mut page, after, is_listed, listing) {
                 return Ok(());
@@ -195,13 +192,10 @@ impl DatabaseVolume {
         &self,
         page: &mut RecordPage,
         after: u64,
-        is_listed: impl Fn(&Entry) -> bool,
+        is_listed: impl Fn(Entry) -> bool,
         listing: &mut Listing<'_>,
     ) -> bool {
-        let mut records = page
-            .records
-            .iter()
-            .filter(|record| is_listed(&record.entry));
+        let mut records = page.records.iter().filter(|record| is_listed(record.entry));
         records.all(|record| {
             let cookie = cookie(record.entry.id);
             cookie <= after || self.list_game(record, cookie, &mut page.name, listing)

@@ -14,7 +14,7 @@ impl Deleted {
     pub(in super::super) const NUMBER: Ino = Ino(3);
 
     /// Whether a record is listed.
-    fn lists(entry: &Entry) -> bool {
+    fn lists(entry: Entry) -> bool {
         entry.is_deleted
     }
 }

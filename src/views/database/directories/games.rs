@@ -15,7 +15,7 @@ impl Games {
     pub(in super::super) const NUMBER: Ino = Ino(2);
 
     /// Whether a record is listed.
-    pub(in super::super) fn lists(entry: &Entry) -> bool {
+    pub(in super::super) fn lists(entry: Entry) -> bool {
         entry.kind == RecordKind::Game && !entry.is_deleted
     }
 }
@@ -50,7 +50,7 @@ impl RootView for Games {
         };
         let ino = Ino::new(GAME, id.0);
         match base.any_entry(id) {
-            Some(entry) if Games::lists(&entry) => Role::File(ino),
+            Some(entry) if Games::lists(entry) => Role::File(ino),
             Some(entry) if entry.kind == RecordKind::Game => Role::Deleted(ino),
             None if id.0 == base.base.last_id().saturating_add(1) => Role::New,
             _ => Role::Refused,

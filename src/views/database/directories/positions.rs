@@ -385,7 +385,7 @@ impl RootView for Positions {
         let has = |id: &GameId| games().is_some_and(|games| games.set().contains(id.0));
         let id = base.id_of_name(name).filter(has);
         let entry = id.and_then(|id| base.any_entry(id));
-        match entry.filter(super::Games::lists) {
+        match entry.filter(|entry| super::Games::lists(*entry)) {
             Some(entry) => Role::File(Ino::new(GAME, entry.id.0)),
             None => Role::Refused,
         }

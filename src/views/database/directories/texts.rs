@@ -39,7 +39,7 @@ impl Texts {
     pub(in super::super) const NUMBER: Ino = Ino(4);
 
     /// Whether a record is listed.
-    fn lists(entry: &Entry) -> bool {
+    fn lists(entry: Entry) -> bool {
         entry.kind == RecordKind::Text && !entry.is_deleted
     }
 
@@ -77,7 +77,7 @@ impl Texts {
         let from = ids.partition_point(|id| id.0 < first);
         for id in ids.get(from..).unwrap_or_default() {
             match base.record(*id, RecordKind::Text) {
-                Ok(record) if Texts::lists(&record.entry) => {
+                Ok(record) if Texts::lists(record.entry) => {
                     if !base.list_text(&record, after, listing) {
                         return Ok(());
                     }
@@ -241,13 +241,13 @@ impl DatabaseVolume {
     pub(super) fn text_named(
         &self,
         name: &[u8],
-        is_listed: impl Fn(&Entry) -> bool,
+        is_listed: impl Fn(Entry) -> bool,
     ) -> Result<Node, Error> {
         let id = crate::names::parse_text_number(name)
             .map(GameId)
             .ok_or(Error::NotFound)?;
         let record = self.record(id, RecordKind::Text)?;
-        if !is_listed(&record.entry) {
+        if !is_listed(record.entry) {
             return Err(Error::NotFound);
         }
         let files = texts::files_of(self.base.as_ref(), id);

@@ -63,7 +63,7 @@ impl DatabaseVolume {
         while first <= self.base.last_id() {
             entries.clear();
             self.base.entries(GameId(first), STRETCH, &mut entries)?;
-            let pages = entries.iter().filter(|entry| Games::lists(entry));
+            let pages = entries.iter().filter(|entry| Games::lists(**entry));
             for Entry { id, .. } in pages {
                 let name = names::format_text(id.0, None, "html");
                 let ino = HtmlNode::Game(id.0).ino().ok_or(Error::NotFound)?;
