@@ -68,6 +68,27 @@ pub(super) fn between(a: Square, b: Square) -> Bitboard {
     BETWEEN[a as usize & 63][b as usize & 63]
 }
 
+/// The squares that a piece, not a pawn, passes on its way to a square that it
+/// attacks on an empty board. Kings and knights pass none, which takes the same
+/// entry of the table for all their moves.
+#[inline]
+#[expect(clippy::indexing_slicing, reason = "64 squares")]
+pub(super) fn passed(role: Role, from: Square, to: Square) -> Bitboard {
+    let squares = if matches!(role, Role::Knight | Role::King) {
+        0
+    } else {
+        63
+    };
+    BETWEEN[from as usize & squares][to as usize & squares]
+}
+
+/// The square that a pawn passes by a double step.
+#[inline]
+pub(super) fn passed_by_pawn(from: Square, to: Square) -> Option<Square> {
+    let (from, to) = (from.to_u32(), to.to_u32());
+    (from.abs_diff(to) == 16).then(|| Square::new(from.midpoint(to)))
+}
+
 /// The rank, file or diagonal through two squares; empty if they do not share
 /// one.
 #[inline]
@@ -80,6 +101,26 @@ mod tests {
     use shakmaty::Color;
 
     use super::*;
+
+    #[test]
+    fn squares_that_pieces_pass_are_those_between() {
+        for from in Square::ALL {
+            for to in Square::ALL {
+                let between = attacks::between(from, to);
+                for role in Role::ALL.into_iter().filter(|role| *role != Role::Pawn) {
+                    if on_empty_board(role, from).contains(to) {
+                        assert_eq!(passed(role, from, to), between);
+                    }
+                }
+                let is_step = pawn_attacks(Color::White, from).contains(to)
+                    || from.file() == to.file() && from.distance(to) <= 2;
+                if is_step {
+                    let passed = between.first().filter(|_| from.file() == to.file());
+                    assert_eq!(passed_by_pawn(from, to), passed);
+                }
+            }
+        }
+    }
 
     #[test]
     fn attacks_agree_with_shakmaty() {

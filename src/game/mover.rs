@@ -7,7 +7,7 @@
 
 use shakmaty::{Bitboard, CastlingSide, Rank, Role, Square};
 
-use super::attacks::{between, king_attacks, line, on_empty_board, pawn_attacks};
+use super::attacks::{between, king_attacks, line, on_empty_board, passed, pawn_attacks};
 use super::board::with_free_path;
 use super::{Position, San};
 
@@ -75,7 +75,7 @@ impl Position {
     )]
     #[inline(always)]
     pub(super) fn is_legal_for_piece(&self, role: Role, from: Square, to: Square) -> bool {
-        let is_free = (between(from, to) & self.board.occupied()).is_empty();
+        let is_free = (passed(role, from, to) & self.board.occupied()).is_empty();
         let reaches = on_empty_board(role, from).contains(to);
         self.may_leave(role, from, to) & is_free & reaches && self.leaves_king_safe(role, from, to)
     }

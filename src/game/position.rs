@@ -14,7 +14,7 @@ use shakmaty::{
     Position as _, PositionError, Rank, Role, Setup, Square,
 };
 
-use super::attacks::{between, on_empty_board, pawn_attacks};
+use super::attacks::{on_empty_board, passed_by_pawn, pawn_attacks};
 use super::{Board, San};
 
 /// A position, regular or irregular.
@@ -242,8 +242,7 @@ impl Position {
             self.board.relocate(us.pawn(), from, to);
         }
         self.castling_rights = self.castling_rights.without(to);
-        // Only a double step passes over a square.
-        self.en_passant_square = between(from, to).first();
+        self.en_passant_square = passed_by_pawn(from, to);
         self.turn = !us;
         taken
     }
