@@ -26,7 +26,7 @@ use crate::storage::folder_of;
 use crate::tables::TableOptions;
 
 /// Number of records that a core renders at a time.
-const STRETCH: u32 = 1024;
+const STRETCH: u32 = 512;
 
 /// Length from which a piece is passed on, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
