@@ -22,6 +22,9 @@ use super::stage::{self, Stage};
 use super::view::{FileView, Seen};
 use super::{Directory, Error, OpenFile, Storage, Transaction};
 
+#[cfg(test)]
+mod tests;
+
 /// With more bytes of records in the journal, the next commit syncs first.
 const MAX_PENDING: u64 = 64 << 20;
 

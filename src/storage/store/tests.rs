@@ -1,12 +1,6 @@
-//! The journal: a save is complete or absent after any failure.
+//! A save is complete or absent after any failure.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test says what is wrong by panicking, and a child speaks by printing"
-)]
+#![allow(clippy::print_stdout, reason = "a child speaks by printing")]
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -16,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use cbfs::storage::{
+use crate::storage::{
     Directory, DiskDirectory, Error, FileFilter, MemoryDirectory, OpenFile, ReadBuffer,
     SimulatedFailure, Stamp, Storage, Store, StoreAccess, StoreOptions, Transaction, WritableFile,
 };
@@ -967,8 +961,11 @@ fn a_killed_process_leaves_its_saves_and_no_lock() {
         let directory = Arc::new(DiskDirectory::open(folder.path(), "base.cbh").unwrap());
         opened_in(directory, StoreAccess::ReadWrite, "/mnt/parent")
     };
+    // Within the program of tests, without the crate.
+    let module = module_path!().split_once("::").unwrap().1;
+    let name = format!("{module}::a_killed_process_leaves_its_saves_and_no_lock");
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_killed_process_leaves_its_saves_and_no_lock"])
+        .args(["--exact", &name])
         .arg("--nocapture")
         .env(CHILD, folder.path())
         .stdout(Stdio::piped())
