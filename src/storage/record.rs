@@ -451,3 +451,163 @@ impl RecordReader<'_> {
         Ok(FileChange { file, action })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder in which each file whose name begins with `o` has ten bytes.
+    struct Old;
+
+    impl PresentFiles for Old {
+        fn len(&self, file: &OsStr) -> Result<Option<u64>, Error> {
+            Ok(file.as_bytes().starts_with(b"o").then_some(10))
+        }
+
+        fn read(&self, _: &OsStr, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
+            assert!(offset + len as u64 <= 10);
+            Ok(vec![7; len])
+        }
+    }
+
+    fn encoded(transaction: &Transaction) -> Result<Option<JournalRecord>, Error> {
+        JournalRecord::encode(transaction, 3, 5, &Old)
+    }
+
+    fn write(offset: u64, new: usize, old: usize) -> Action {
+        Action::Write {
+            offset,
+            new: 0..new,
+            old: new..new + old,
+        }
+    }
+
+    #[test]
+    fn a_change_leaves_a_file_of_some_length_or_none() {
+        let too_long = Err("would become too long");
+        for (action, len, wanted) in [
+            (Action::Remove, Some(5), Ok(None)),
+            (Action::Remove, None, Ok(None)),
+            (Action::Create, None, Ok(Some(0))),
+            (Action::Create, Some(0), Err("is there already")),
+            (Action::SetLen(3), None, Err("is not there")),
+            (Action::SetLen(3), Some(5), Ok(Some(3))),
+            (Action::SetLen(MAX_OFFSET), Some(5), Ok(Some(MAX_OFFSET))),
+            (Action::SetLen(MAX_OFFSET + 1), Some(5), too_long),
+            (write(0, 1, 0), None, Err("is not there")),
+            (write(2, 2, 0), Some(5), Ok(Some(5))),
+            (write(4, 2, 0), Some(5), Ok(Some(6))),
+            (write(9, 2, 0), Some(5), Ok(Some(11))),
+            (write(9, 0, 0), Some(5), Ok(Some(5))),
+            (write(MAX_OFFSET - 1, 1, 0), Some(5), Ok(Some(MAX_OFFSET))),
+            (write(MAX_OFFSET, 1, 0), Some(5), too_long),
+            (write(u64::MAX, 1, 0), Some(5), too_long),
+        ] {
+            assert_eq!(action.advance(len), wanted, "{action:?} {len:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_done_in_part_leaves_one_of_some_lengths() {
+        for (action, wanted) in [
+            (Action::Remove, None),
+            (Action::Create, Some(0..=0)),
+            (Action::SetLen(3), Some(3..=3)),
+            (write(9, 0, 0), None),
+            (write(9, 2, 0), Some(10..=11)),
+        ] {
+            assert_eq!(action.lens(), wanted, "{action:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_has_the_old_bytes_that_it_overwrites() {
+        for (action, len, knows) in [
+            (write(2, 4, 4), 10, true),
+            (write(2, 4, 3), 10, false),
+            (write(8, 4, 2), 10, true),
+            (write(8, 4, 4), 10, false),
+            (write(12, 4, 0), 10, true),
+            (write(12, 4, 1), 10, false),
+            (Action::SetLen(3), 10, true),
+        ] {
+            assert_eq!(action.knows_what_was(len), knows, "{action:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let mut transaction = Transaction::new();
+        transaction.remove("old");
+        transaction.remove("missing");
+        transaction.create("new");
+        transaction.write("new", 0, *b"text");
+        transaction.write("other", 8, *b"abcd");
+        transaction.write("other", 3, *b"");
+        transaction.set_len("other", 11);
+        let record = encoded(&transaction).unwrap().unwrap();
+        let steps = record.steps.iter().map(|step| {
+            let name = record.file(step).unwrap().to_str().unwrap();
+            let text = |range| str::from_utf8(record.part(range)).unwrap();
+            match &step.action {
+                Action::Remove => format!("{name} goes"),
+                Action::Create => format!("{name} comes"),
+                Action::SetLen(len) => format!("{name} has {len}"),
+                Action::Write { offset, new, old } => {
+                    format!("{name} {offset} {} was {:?}", text(new), text(old))
+                }
+            }
+        });
+        let wanted = [
+            "old goes",
+            "new comes",
+            "new 0 text was \"\"",
+            "other 8 abcd was \"\\u{7}\\u{7}\"",
+            "other has 11",
+        ];
+        assert_eq!(steps.collect::<Vec<_>>(), wanted);
+        let changed: Vec<_> = record.changed().map(|(_, file)| &file.name).collect();
+        assert_eq!(changed, ["old", "new", "other"]);
+        let again = JournalRecord::decode(Arc::clone(&record.bytes)).unwrap();
+        assert_eq!(again.steps, record.steps);
+        for end in RECORD_HEADER..record.bytes.len() {
+            let cut = Arc::new(record.bytes[..end].to_vec());
+            assert!(JournalRecord::decode(cut).is_err(), "{end}");
+        }
+        let longer = Arc::new([&record.bytes[..], &[0]].concat());
+        assert!(JournalRecord::decode(longer).is_err());
+        let mut nothing = Transaction::new();
+        nothing.remove("missing");
+        assert!(encoded(&nothing).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_record_has_a_limited_number_of_files_and_steps() {
+        for (count, is_possible) in [(MAX_FILES, true), (MAX_FILES + 1, false)] {
+            let mut transaction = Transaction::new();
+            for number in 0..count {
+                transaction.create(number.to_string());
+            }
+            assert_eq!(encoded(&transaction).is_ok(), is_possible, "{count}");
+        }
+        for (count, is_possible) in [(MAX_OTHER_STEPS, true), (MAX_OTHER_STEPS + 1, false)] {
+            let mut transaction = Transaction::new();
+            for len in 0..count {
+                transaction.set_len("old", len as u64);
+                transaction.write("old", 0, *b"x");
+            }
+            assert_eq!(encoded(&transaction).is_ok(), is_possible, "{count}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_plain_if_it_leads_nowhere_else() {
+        let (longest, longer) = ("x".repeat(255), "x".repeat(256));
+        for name in ["a", ".a", "...", "a b", &longest] {
+            assert!(is_plain_name(OsStr::new(name)), "{name}");
+        }
+        for name in ["", ".", "..", "a/b", "/", "a\0", &longer] {
+            assert!(!is_plain_name(OsStr::new(name)), "{name}");
+        }
+    }
+}
