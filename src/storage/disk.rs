@@ -351,23 +351,28 @@ impl Rights {
     ///
     /// Errors of the system.
     pub fn give(self, file: &File) -> io::Result<()> {
-        let mut mode = self.mode & 0o666;
         let made = file.metadata()?;
-        if made.is_dir() {
-            mode |= (mode & 0o444) >> 2;
-        }
+        let mut has_group = true;
         if (made.uid(), made.gid()) != (self.owner, self.group) {
             let owner = geteuid().is_root().then_some(self.owner);
             let given = fchown(file, owner, Some(self.group));
-            if given.is_err() && made.gid() != self.group {
-                mode &= !0o070;
-            }
+            has_group = given.is_ok() || made.gid() == self.group;
         }
+        let mode = self.mode_of(made.is_dir(), has_group);
         match file.set_permissions(Permissions::from_mode(mode)) {
             // A file system without modes.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
             set => set,
         }
+    }
+
+    /// The mode of a new file or folder, of this group or another one.
+    fn mode_of(self, is_folder: bool, has_group: bool) -> u32 {
+        let mut mode = self.mode & 0o666;
+        if is_folder {
+            mode |= (mode & 0o444) >> 2;
+        }
+        if has_group { mode } else { mode & !0o070 }
     }
 }
 
@@ -632,6 +637,21 @@ mod tests {
             assert_eq!(of_others, (54_321, 54_322, 0o664));
         } else {
             assert_eq!(of_others, (uid, gid, 0o604));
+        }
+    }
+
+    #[test]
+    fn a_mode_is_one_of_files_or_folders_without_rights_of_another_group() {
+        for (mode, is_folder, has_group, wanted) in [
+            (0o100_775, false, true, 0o664),
+            (0o100_640, true, true, 0o750),
+            (0o100_664, false, false, 0o604),
+            (0o100_664, true, false, 0o705),
+            (0o100_600, true, false, 0o700),
+        ] {
+            let (owner, group) = (1, 1);
+            let rights = Rights { mode, owner, group };
+            assert_eq!(rights.mode_of(is_folder, has_group), wanted, "{mode:o}");
         }
     }
 }
