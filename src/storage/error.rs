@@ -152,4 +152,23 @@ mod tests {
         assert!(cause.is_some_and(|cause| error.to_string().contains(&cause)));
         assert!(Error::ReadOnly.source().is_none());
     }
+
+    #[test]
+    fn a_journal_is_not_trusted_for_what_is_found_of_it_but_not_by_the_system() {
+        use io::ErrorKind::{InvalidInput, NotFound, PermissionDenied};
+        for (source, is_untrusted) in [
+            (InvalidInput.into(), true),
+            (PermissionDenied.into(), true),
+            (NotFound.into(), false),
+            (io::Error::from_raw_os_error(libc::EINVAL), false),
+            (io::Error::from_raw_os_error(libc::EACCES), false),
+        ] {
+            let told: io::Error = source;
+            let text = told.to_string();
+            let error = Error::of_journal(OsStr::new("x"))(told);
+            let found = matches!(error, Error::Untrusted { .. });
+            assert_eq!(found, is_untrusted, "{error}");
+            assert!(error.to_string().starts_with(&format!("x: {text}")));
+        }
+    }
 }

@@ -270,3 +270,58 @@ fn unreadable(name: &OsStr, what: impl Into<String>) -> Error {
         what: what.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::{Directory, MemoryDirectory, MemoryFile};
+
+    #[test]
+    fn the_writer_of_a_base_is_told_by_its_process_and_label() {
+        let [long, cut] = [OWNER_BYTES, OWNER_BYTES - 6].map(|length| "x".repeat(length));
+        for (label, wanted) in [
+            ("/mnt/base", "/mnt/base"),
+            ("", ""),
+            ("a\nb", "a\u{fffd}b"),
+            (&long, &cut),
+        ] {
+            let directory = MemoryDirectory::new();
+            let file = directory.create(OsStr::new("x")).unwrap();
+            write_owner(file.as_ref(), label).unwrap();
+            assert_eq!(file.len().unwrap(), RECORDS_AT);
+            let Error::InUse { pid, label } = in_use(file.as_ref()) else {
+                panic!("another error");
+            };
+            assert_eq!((pid, label.as_str()), (Some(std::process::id()), wanted));
+        }
+        for bytes in [vec![], vec![0; 1024], vec![0; 514]] {
+            let error = in_use(&MemoryFile::from(bytes));
+            let nobody = matches!(&error, Error::InUse { pid: None, label } if label.is_empty());
+            assert!(nobody, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_header_has_the_name_and_the_salt_and_no_other_byte() {
+        let long = "n".repeat(1000);
+        for name in [".x.cbfs-journal", "", &long] {
+            let name = OsStr::new(name);
+            let header = encode_header(name, 7);
+            assert_eq!(header.len(), HEADER_BYTES);
+            assert_eq!(read_salt(name, &header).unwrap(), 7);
+            ensure_version(name, &header).unwrap();
+            let other = read_salt(OsStr::new("other"), &header).unwrap_err();
+            assert!(matches!(other, Error::DoesNotFit { .. }), "{other}");
+            for at in 0..HEADER_BYTES {
+                let mut changed = header.clone();
+                changed[at] ^= 1;
+                let error = read_salt(name, &changed).unwrap_err();
+                assert!(matches!(error, Error::Unreadable { .. }), "{at}: {error}");
+                assert_eq!(ensure_version(name, &changed).is_err(), at < 12);
+            }
+            for end in 0..HEADER_BYTES {
+                assert!(read_salt(name, &header[..end]).is_err());
+            }
+        }
+    }
+}
