@@ -163,4 +163,37 @@ mod tests {
         assert_eq!(files.read_up_to(12, 3, &mut buffer).unwrap(), [7, 7, 7]);
         assert!(files.read(0, 15, &mut buffer).is_err());
     }
+
+    #[test]
+    fn each_file_is_asked_for_its_part_of_what_is_to_be_kept() {
+        /// A file of ten bytes, of which seven are left.
+        #[derive(Debug)]
+        struct Cut;
+        impl Storage for Cut {
+            fn len(&self) -> io::Result<u64> {
+                Ok(10)
+            }
+            fn ensure_kept(&self, end: u64) -> io::Result<()> {
+                assert!(end <= 10);
+                match end {
+                    0..=7 => Ok(()),
+                    _ => Err(io::ErrorKind::UnexpectedEof.into()),
+                }
+            }
+            fn read_up_to<'a>(
+                &'a self,
+                _offset: u64,
+                _len: usize,
+                _buffer: &'a mut ReadBuffer,
+            ) -> io::Result<&'a [u8]> {
+                Ok(&[])
+            }
+        }
+        let first = Box::new(MemoryFile::from(vec![7; 5]));
+        let last = Box::new(MemoryFile::from(vec![7; 5]));
+        let files = JoinedFiles::new(vec![first, Box::new(Cut), last]).unwrap();
+        let is_kept = [0, 5, 6, 12, 13, 15, 20, 99].map(|end| files.ensure_kept(end).is_ok());
+        let wanted = [true, true, true, true, false, false, false, false];
+        assert_eq!(is_kept, wanted);
+    }
 }
