@@ -215,3 +215,27 @@ fn actions_on<'a>(
         of_file.map(move |step| (record.as_ref(), &step.action))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::{MemoryDirectory, Store, Transaction};
+
+    #[test]
+    fn so_many_bytes_of_a_save_may_be_those_of_another_one() {
+        for (count, fits) in [(MAX_DOUBTS, true), (MAX_DOUBTS + 1, false)] {
+            let directory = MemoryDirectory::new();
+            directory.put("a", vec![1; count]);
+            let store = Store::of_any_files(&directory).unwrap();
+            for byte in [2, 3] {
+                let mut save = Transaction::new();
+                save.write("a", 0, vec![byte; count]);
+                store.commit(&save).unwrap();
+            }
+            let killed = directory.after_kill();
+            // As if the second save had been written and the first had not.
+            killed.put("a", vec![3; count]);
+            assert_eq!(Store::of_any_files(&killed).is_ok(), fits, "{count}");
+        }
+    }
+}
