@@ -222,3 +222,124 @@ fn in_stored_order(tree: &MoveTree) -> Vec<PlyId> {
     }
     order
 }
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::Square;
+
+    use super::*;
+    use crate::cbh::edit::rewrite::has_same_moves;
+    use crate::game::{Position, TreeBuilder};
+
+    /// The tree of moves without captures; a variation stands behind the move that it
+    /// replaces.
+    fn tree(moves: &str) -> MoveTree {
+        let mut tree = MoveTree::default();
+        let mut line = TreeBuilder::new(&mut tree, &Position::default());
+        let (mut before, mut open) = (line.branch(), Vec::new());
+        for word in moves.split_whitespace() {
+            match word {
+                "(" => {
+                    open.push((line.branch(), before.clone()));
+                    line.resume(before.clone());
+                }
+                ")" => {
+                    let (here, earlier) = open.pop().unwrap();
+                    line.resume(here);
+                    before = earlier;
+                }
+                squares => {
+                    let (from, to) = squares.split_at(2);
+                    let [from, to] = [from, to].map(|square| square.parse::<Square>().unwrap());
+                    before = line.branch();
+                    let role = line.position().board().role_at(from).unwrap();
+                    line.play(Move::Normal {
+                        role,
+                        from,
+                        capture: None,
+                        to,
+                        promotion: None,
+                    })
+                    .unwrap();
+                }
+            }
+        }
+        tree
+    }
+
+    #[test]
+    fn each_ply_of_an_edited_game_is_matched_with_what_it_was() {
+        let four = "e2e4 e7e5 g1f3 b8c6";
+        let equals = "e2e4 ( e2e4 c7c5 ) e7e5";
+        for (stored, edited, wanted, is_same, keeps_most) in [
+            ("", "", "", true, true),
+            (four, four, "1 2 3 4", true, true),
+            (four, "e2e4 e7e5", "1 2", false, true),
+            (four, "e2e4", "1", false, false),
+            ("e2e4", "e2e4 e7e5", "1 -", false, true),
+            ("e2e4", four, "1 - - -", false, false),
+            // Moves that were changed, put in and taken out.
+            (four, "d2d4 e7e5 g1f3 b8c6", "1 2 3 4", false, false),
+            (four, "e2e4 e7e5 g1f3 g8f6", "1 2 3 4", false, true),
+            (
+                four,
+                "e2e4 e7e5 h2h3 a7a6 g1f3 b8c6",
+                "1 2 - - 3 4",
+                false,
+                false,
+            ),
+            (four, "e2e4 e7e5 a2a3", "1 2 -", false, true),
+            ("a2a3 a7a6 e2e4 e7e5", "e2e4 e7e5", "3 4", false, false),
+            // Alternatives in another order.
+            (
+                "e2e4 ( d2d4 d7d5 ) e7e5",
+                "e2e4 ( d2d4 d7d5 ) e7e5",
+                "1 2 3 4",
+                true,
+                true,
+            ),
+            (
+                "d2d4 ( e2e4 e7e5 )",
+                "e2e4 ( d2d4 ) e7e5",
+                "2 1 3",
+                false,
+                true,
+            ),
+            ("e2e4 ( d2d4 )", "e2e4", "1", false, true),
+            ("e2e4", "e2e4 ( d2d4 )", "1 -", false, true),
+            (
+                "e2e4 ( d2d4 d7d5 ) e7e5",
+                "a2a3 ( h2h3 d7d5 ) e7e5",
+                "1 2 3 4",
+                false,
+                false,
+            ),
+            (
+                "e2e4 e7e5 ( c7c5 ( d7d5 ) )",
+                "d2d4 e7e5 ( c7c5 ( d7d5 ) )",
+                "1 2 3 4",
+                false,
+                false,
+            ),
+            // Equal alternatives are told by what follows, else by their order.
+            (equals, equals, "1 2 3 4", true, true),
+            (equals, "e2e4 ( e2e4 e7e5 ) c7c5", "2 1 4 3", false, true),
+            (equals, "e2e4 c7c5", "2 3", false, true),
+            ("e2e4 c7c5", equals, "- 1 2 -", false, true),
+            ("e2e4 ( e2e4 )", "e2e4 ( e2e4 ) e7e5", "2 1 -", false, true),
+        ] {
+            let (read, edited_tree) = (tree(stored), tree(edited));
+            let matched = Matched::new(&read, &edited_tree);
+            let plies = (1..=edited_tree.len()).map(|index| {
+                let was = matched.stored_ply(edited_tree.place(index).unwrap());
+                was.map_or("-".to_owned(), |was| was.index().to_string())
+            });
+            let found = plies.collect::<Vec<_>>().join(" ");
+            assert_eq!(found, wanted, "{stored} | {edited}");
+            let found = (matched.is_same, matched.keeps_most);
+            assert_eq!(found, (is_same, keeps_most), "{stored} | {edited}");
+            assert_eq!(has_same_moves(&read, &edited_tree), is_same);
+            assert_eq!(matched.stored_ply(PlyId::START), Some(PlyId::START));
+        }
+    }
+}
