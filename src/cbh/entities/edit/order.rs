@@ -181,3 +181,24 @@ fn thin_out(ids: &mut Vec<u32>, most: usize) {
     let step = ids.len().div_ceil(most).max(1);
     *ids = ids.iter().copied().step_by(step).collect();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_evenly_spread() {
+        for (count, most, wanted) in [
+            (0, 3, &[][..]),
+            (3, 3, &[0, 1, 2]),
+            (4, 3, &[0, 2]),
+            (6, 3, &[0, 2, 4]),
+            (7, 3, &[0, 3, 6]),
+            (10, 3, &[0, 4, 8]),
+        ] {
+            let mut ids: Vec<u32> = (0..count).collect();
+            thin_out(&mut ids, most);
+            assert_eq!(ids, wanted);
+        }
+    }
+}

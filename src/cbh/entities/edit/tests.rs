@@ -344,6 +344,41 @@ fn a_wrong_number_of_live_records_is_corrected() {
     }
 }
 
+#[test]
+fn live_records_of_a_large_file_are_counted_by_the_chain_of_deleted_ones() {
+    let mut file = filled(20_000);
+    file.bytes[20..24].copy_from_slice(&123_i32.to_le_bytes());
+    assert_eq!(live_count(&file), 20_000);
+    saved(&mut file, |editor| {
+        for id in [5, 7, 9] {
+            editor.remove(EntityId(id)).unwrap();
+        }
+    });
+    // The chain ends with record 5.
+    let last = record_at(&file, 5) + 4;
+    for (next, claimed, live) in [
+        (-1, 123, 19_997),
+        (-2, 123, 19_997),
+        (3, 123, 19_997),
+        (20_000, 123, 19_997),
+        (20_001, 123, 19_997),
+        // Without an end.
+        (9, 123, 123),
+        (9, 30_000, 20_000),
+    ] {
+        file.bytes[last..last + 4].copy_from_slice(&i32::to_le_bytes(next));
+        file.bytes[20..24].copy_from_slice(&i32::to_le_bytes(claimed));
+        assert_eq!(live_count(&file), live, "{next} {claimed}");
+    }
+}
+
+/// The number of live records as it is found.
+fn live_count(file: &MemoryFile) -> u32 {
+    let mut editor = open(file);
+    assert!(!editor.is_damaged().unwrap());
+    editor.header.live_count
+}
+
 /// Wrong links: description, record, offset of the link, target.
 const HOSTILE: &[(&str, u32, usize, i32)] = &[
     ("to itself", 5, 0, 5),
