@@ -177,3 +177,70 @@ fn rotate(
     nodes.set_node(inner_at, inner)?;
     Ok((inner_at, true))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nodes by their ids, and the root.
+    struct Nodes(Vec<TreeNode>, i32);
+
+    impl TreeNodes for Nodes {
+        fn node(&mut self, link: i32) -> Result<TreeNode, EditError> {
+            Ok(self.0[usize::try_from(link).unwrap()])
+        }
+
+        fn set_node(&mut self, id: i32, node: TreeNode) -> Result<(), EditError> {
+            self.0[usize::try_from(id).unwrap()] = node;
+            Ok(())
+        }
+
+        fn set_root(&mut self, root: i32) {
+            self.1 = root;
+        }
+    }
+
+    /// The root with a leaf on the left, and on the right so many nodes, each on the
+    /// left of the one before.
+    fn lopsided(count: i32) -> Nodes {
+        let mut nodes = vec![TreeNode {
+            left: count + 1,
+            right: 1,
+            balance: 0,
+        }];
+        nodes.extend((1..count).map(|at| TreeNode {
+            left: at + 1,
+            right: NO_CHILD,
+            balance: -1,
+        }));
+        nodes.extend([TreeNode::LEAF; 2]);
+        Nodes(nodes, 0)
+    }
+
+    #[test]
+    fn the_next_node_takes_the_place_of_one_that_is_removed() {
+        let mut nodes = lopsided(3);
+        detach(&mut nodes, Vec::new(), 0).unwrap();
+        let Nodes(nodes, root) = nodes;
+        let next = TreeNode {
+            left: 4,
+            right: 1,
+            balance: -1,
+        };
+        assert_eq!((root, nodes[3]), (3, next));
+        let one = TreeNode {
+            left: 2,
+            right: NO_CHILD,
+            balance: 0,
+        };
+        assert_eq!((nodes[1], nodes[2]), (one, TreeNode::LEAF));
+    }
+
+    #[test]
+    fn a_tree_that_is_too_high_is_damaged() {
+        let most = i32::try_from(MOST_HEIGHT).unwrap() + 1;
+        detach(&mut lopsided(most), Vec::new(), 0).unwrap();
+        let error = detach(&mut lopsided(most + 1), Vec::new(), 0).unwrap_err();
+        assert!(error.to_string().contains("too high"), "{error}");
+    }
+}
