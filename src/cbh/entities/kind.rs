@@ -82,3 +82,21 @@ impl<T> PerKind<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_a_file_and_a_value_of_its_own() {
+        let mut values: PerKind<Option<EntityKind>> = PerKind::default();
+        for kind in EntityKind::ALL {
+            assert_eq!(EntityKind::of_file(kind.file()), Some(kind));
+            *values.of_mut(kind) = Some(kind);
+        }
+        for kind in EntityKind::ALL {
+            assert_eq!(*values.of(kind), Some(kind));
+        }
+        assert_eq!(EntityKind::of_file(FileKind::Tags), None);
+    }
+}
