@@ -521,4 +521,25 @@ mod tests {
         });
         assert_eq!(first, [Some(7), Some(3), Some(7), None]);
     }
+
+    #[test]
+    fn only_references_to_an_entity_that_was_never_there_can_go() {
+        let database = Database::open(
+            "fixtures/cbh/sample/sample.cbh".as_ref(),
+            &crate::cbh::Options::default(),
+        )
+        .unwrap();
+        let nobody = (FileKind::Players, 9999);
+        for (old, new, is_possible) in [
+            (vec![nobody], vec![], true),
+            (vec![], vec![nobody], false),
+            (vec![nobody], vec![nobody], true),
+        ] {
+            let mut edits = EntityEdits::new(&database, BTreeMap::new(), None);
+            edits.change_references(GameId(1), old, new);
+            let counted = edits.count_references();
+            assert_eq!(counted.is_ok(), is_possible);
+            assert!(counted.unwrap_or_default().is_empty());
+        }
+    }
 }
