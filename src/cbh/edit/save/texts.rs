@@ -78,3 +78,29 @@ fn has_pictures(text: &GuidingText) -> bool {
     let mut bodies = text.contents.iter().map(|content| &content.body);
     bodies.any(|body| matches!(body, Body::Html(page) if shows(page)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::{Content, TextLanguage};
+
+    #[test]
+    fn a_text_shows_pictures_if_one_of_its_pages_does() {
+        for (pages, wanted) in [
+            (&[][..], false),
+            (&["<p>img</p>"], false),
+            (&["<p>a</p>", "<p><IMG src=\"a.jpg\"></p>"], true),
+            (&["<img>", "b"], true),
+        ] {
+            let content = |page: &&str| Content {
+                language: TextLanguage::ENGLISH,
+                body: Body::Html((*page).to_owned()),
+            };
+            let text = GuidingText {
+                contents: pages.iter().map(content).collect(),
+                ..GuidingText::default()
+            };
+            assert_eq!(has_pictures(&text), wanted, "{pages:?}");
+        }
+    }
+}

@@ -115,3 +115,17 @@ impl Saver<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_follow_one_another_are_one() {
+        let parts: [(u64, &[u8]); 5] = [(3, b"ab"), (5, b"c"), (6, b"d"), (8, b"e"), (8, b"f")];
+        let one = |at: u64, bytes: &[u8]| (at, bytes.to_vec());
+        let wanted = [one(3, b"abcd"), one(8, b"e"), one(8, b"f")];
+        assert_eq!(joined(parts.into_iter()), wanted);
+        assert_eq!((offset_of(0), offset_of(3)), (0, 138));
+    }
+}
