@@ -199,7 +199,71 @@ fn split_at_extension(name: &OsStr) -> (&OsStr, &OsStr) {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+    use crate::cbh::Options;
+    use crate::cbh::base::samples;
+    use crate::storage::StoreAccess;
+
+    #[test]
+    fn a_file_that_cannot_be_repaired_is_left_with_the_reason() {
+        let (_folder, path) = samples::copy_of("sample");
+        let access = StoreAccess::ReadWrite;
+        let base = OpenBase::open(&path, &Options::default(), access, "").unwrap();
+        let mut report = |_| {};
+        let mut work = RepairWork::new(&base, 1, &mut report);
+        work.leave(FileKind::Players, 4, "no tree");
+        work.leave_extended(7, "no file");
+        let left = |file| work.left.get(&file).cloned().unwrap();
+        let (at, what) = left(FileKind::Players);
+        assert!(at == 4 && what.starts_with("no tree; it stays as it is"));
+        let (at, what) = left(FileKind::Extended);
+        assert!(at == 7 && what.starts_with("no file; teams and labels stay"));
+    }
+
+    #[test]
+    fn writes_are_committed_together_as_far_as_they_fit() {
+        let bytes = vec![0; 4];
+        let size = WRITE_BYTES + 2 * bytes.len();
+        for (at_once, wanted) in [
+            (2 * size, [0, 0, 2, 3]),
+            (2 * size - 1, [0, 1, 2, 3]),
+            (3 * size, [0, 0, 0, 3]),
+            (0, [0, 1, 2, 3]),
+        ] {
+            let (folder, path) = samples::copy_of("sample");
+            let access = StoreAccess::ReadWrite;
+            let base = OpenBase::open(&path, &Options::default(), access, "").unwrap();
+            let told = Cell::new(0);
+            let mut report = |_| told.set(told.get() + 1);
+            let mut work = RepairWork::new(&base, at_once, &mut report);
+            let mut found = Vec::new();
+            for offset in [100, 200, 300] {
+                work.apply(Fix {
+                    file: FileKind::Players,
+                    offset,
+                    bytes: bytes.clone(),
+                    what: String::new(),
+                })
+                .unwrap();
+                found.push(told.get());
+            }
+            assert_eq!(work.writes, 3);
+            work.finish().unwrap();
+            found.push(told.get());
+            assert_eq!(found, wanted, "{at_once}");
+            base.store.close().unwrap();
+            let repaired = std::fs::read(path.with_extension("cbp")).unwrap();
+            for at in [100, 200, 300] {
+                assert_eq!(repaired[at..at + 4], bytes);
+            }
+            let names = std::fs::read_dir(folder.path()).unwrap();
+            let names = names.map(|entry| entry.unwrap().file_name());
+            let is_copy = |name: &OsString| name.to_string_lossy().contains(".before-repair");
+            assert_eq!(names.filter(is_copy).count(), 1);
+        }
+    }
 
     #[test]
     fn backup_names_are_valid_file_names() {
