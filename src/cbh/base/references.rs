@@ -248,3 +248,63 @@ fn count(references: &mut [ReferenceCount], entity: u32, id: GameId) -> bool {
         None => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::cbh::Options;
+    use crate::cbh::base::samples;
+
+    fn opened(path: &std::path::Path) -> Database {
+        Database::open(path, &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn references_are_counted_from_the_first_game_on() {
+        let mut references = vec![ReferenceCount::default(); 2];
+        for (entity, game, is_there) in [(1, 4, true), (1, 6, true), (2, 7, false), (0, 9, true)] {
+            assert_eq!(count(&mut references, entity, GameId(game)), is_there);
+        }
+        let found = references.iter().map(|of| (of.count, of.first.unwrap().0));
+        assert_eq!(found.collect::<Vec<_>>(), [(1, 9), (2, 4)]);
+    }
+
+    #[test]
+    fn both_counts_of_a_base_agree() {
+        let database = opened("fixtures/cbh/sample/sample.cbh".as_ref());
+        let mut lost = 0;
+        let mut all = database.count_references(&mut |_| lost += 1).unwrap();
+        assert_eq!(lost, 0);
+        let mut counts = ReferenceCounts::new(&database).unwrap();
+        let mut add = |record: &RecordPair<'_>| counts.add(record, record.id);
+        database.scan(1..u32::MAX, true, &mut add).unwrap();
+        let mut total = 0;
+        for file in ENTITY_FILES {
+            let (some, whole) = (counts.of(file), all.of_file(file).unwrap());
+            assert_eq!(some, &whole[..some.len()], "{file:?}");
+            assert!(whole[some.len()..].iter().all(|rest| rest.count == 0));
+            total += some.iter().map(|of| of.count).sum::<u32>();
+        }
+        assert!(total > 20, "{total}");
+        let player = all.of(EntityKind::Player, EntityId(0));
+        assert!(player.count > 0 && player == counts.of(FileKind::Players)[0]);
+        let nobody = all.of(EntityKind::Player, EntityId(9999));
+        assert_eq!(nobody, ReferenceCount::default());
+        assert!(all.of_file(FileKind::Moves).is_none());
+    }
+
+    #[test]
+    fn teams_and_labels_without_a_file_of_who_has_them_are_noticed() {
+        let (_folder, path) = samples::copy_of("sample");
+        assert!(!opened(&path).lacks_extended().unwrap());
+        fs::remove_file(path.with_extension("cbj")).unwrap();
+        let has_some = opened(&path).lacks_extended().unwrap();
+        for extension in ["cbe", "cbl"] {
+            let _ = fs::remove_file(path.with_extension(extension));
+        }
+        assert!(!opened(&path).lacks_extended().unwrap());
+        assert!(has_some);
+    }
+}
