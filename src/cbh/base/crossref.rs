@@ -492,4 +492,73 @@ mod tests {
         let last = GameGroup::Eco(Eco::from_code("E99"));
         assert_eq!(groups, [(last, 1), (GameGroup::Eco(None), 1)]);
     }
+
+    #[test]
+    fn a_game_is_among_those_of_each_grouping() {
+        let mut game = game(2, 7, 8);
+        (game.tournament, game.annotator, game.source) = (EntityId(4), EntityId(5), EntityId(6));
+        (game.white_team, game.black_team) = (Some(EntityId(2)), Some(EntityId(9)));
+        game.date.year = 4095;
+        let of = |kind, id| GameGroup::Entity(kind, EntityId(id));
+        for (grouping, groups) in [
+            (PLAYERS, vec![player(7), player(8)]),
+            (
+                Grouping::Entity(EntityKind::Tournament),
+                vec![of(EntityKind::Tournament, 4)],
+            ),
+            (
+                Grouping::Entity(EntityKind::Annotator),
+                vec![of(EntityKind::Annotator, 5)],
+            ),
+            (
+                Grouping::Entity(EntityKind::Source),
+                vec![of(EntityKind::Source, 6)],
+            ),
+            (
+                Grouping::Entity(EntityKind::Team),
+                vec![of(EntityKind::Team, 2), of(EntityKind::Team, 9)],
+            ),
+            (Grouping::Eco, vec![GameGroup::Eco(None)]),
+            (Grouping::Year, vec![GameGroup::Year(4095)]),
+        ] {
+            let mut builder = CrossrefBuilder::new(grouping, 2, 10);
+            builder.add(&game);
+            let mut crossref = builder.build();
+            let expected: Vec<_> = groups.iter().map(|&group| (group, 1)).collect();
+            assert_eq!(crossref.groups().unwrap(), expected);
+            for group in groups {
+                assert_eq!(group.grouping(), grouping);
+                assert_eq!(ids(&crossref, group), [2]);
+                assert!(group.has(&game));
+            }
+            crossref.change(Some(&game), None, 10);
+            assert_eq!(crossref.groups().unwrap(), []);
+        }
+    }
+
+    #[test]
+    fn games_of_a_group_that_changed_are_those_above_a_number() {
+        let mut crossref = crossref();
+        // It was in game 3 as well, and is now in 2 and 6 beside 1 and 4.
+        for (id, white) in [(2, 1), (6, 1)] {
+            crossref.change(None, Some(&game(id, white, 2)), 4);
+        }
+        let (old, new) = (game(3, 1, 2), game(3, 0, 2));
+        crossref.change(Some(&old), Some(&new), 4);
+        for (after, wanted) in [
+            (0, &[1, 2, 4, 6][..]),
+            (1, &[2, 4, 6]),
+            (2, &[4, 6]),
+            (3, &[4, 6]),
+            (4, &[6]),
+            (6, &[]),
+        ] {
+            let games = crossref.games_after(player(1), GameId(after)).unwrap();
+            let games: Vec<u32> = games.iter().map(|id| id.0).collect();
+            assert_eq!(games, wanted, "{after}");
+        }
+        assert_eq!(crossref.count(player(1)).unwrap(), 4);
+        assert_eq!(crossref.count(player(0)).unwrap(), 3);
+        assert_eq!(crossref.count(player(3)).unwrap(), 0);
+    }
 }
