@@ -104,3 +104,103 @@ fn check_moves(
     }
     Ok(entry.moves.len() as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::path::Path;
+
+    use super::*;
+    use crate::book::ctg::CtgBook;
+    use crate::book::{BookFacts, CanonicalBoard, PositionRecord};
+    use crate::game::Position;
+
+    /// The sample book with a defect, and without this position.
+    #[derive(Debug)]
+    struct Changed {
+        book: CtgBook,
+        lost: Option<u128>,
+    }
+
+    impl Book for Changed {
+        fn facts(&self) -> &BookFacts {
+            self.book.facts()
+        }
+
+        fn defects(&self) -> Vec<Defect> {
+            vec![Defect {
+                file: "ctg",
+                offset: 7,
+                what: "known".to_owned(),
+            }]
+        }
+
+        fn find(&self, board: &CanonicalBoard) -> Result<Option<PositionRecord>, Error> {
+            let found = self.book.find(board)?;
+            Ok(found.filter(|_| self.lost != Some(board.key())))
+        }
+
+        fn scan(
+            &self,
+            visit: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>,
+            defect: &mut dyn FnMut(Defect),
+        ) -> Result<(), Error> {
+            self.book.scan(visit, defect)
+        }
+
+        fn check(&self, defect: &mut dyn FnMut(Defect)) -> Result<(), Error> {
+            self.book.check(defect)
+        }
+    }
+
+    fn sample(lost: Option<u128>) -> Changed {
+        let book = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();
+        Changed { book, lost }
+    }
+
+    fn checked(book: &dyn Book, limit: u32) -> (BookCounts, u64, Vec<String>) {
+        let (seen, mut told) = (Cell::new(0), Vec::new());
+        let progress = |count| seen.set(seen.get() + count);
+        let limits = Limits::positions(limit);
+        let counts = check(book, limits, &progress, &mut |defect| {
+            told.push(defect.what);
+        });
+        (counts.unwrap(), seen.get(), told)
+    }
+
+    #[test]
+    fn positions_and_legal_moves_of_a_book_are_counted() {
+        let book = sample(None);
+        let (mut positions, mut moves) = (0, 0);
+        let mut visit = |scanned: Scanned<'_>| {
+            let position = scanned.board.to_position();
+            let entry = BookEntry::new(&position, scanned.board, scanned.record.clone());
+            positions += 1;
+            moves += entry.moves.len() as u64;
+            ControlFlow::Continue(())
+        };
+        book.scan(&mut visit, &mut |_| {}).unwrap();
+        let boards = reached(&book, u32::MAX).unwrap().unwrap().boards();
+        let mut wanted = BookCounts {
+            positions,
+            reached: Some(boards),
+            moves,
+            unreachable: Some(3),
+        };
+        let known = vec!["known".to_owned()];
+        assert_eq!(checked(&book, u32::MAX), (wanted, positions, known.clone()));
+        (wanted.reached, wanted.unreachable) = (None, None);
+        assert_eq!(checked(&book, 1), (wanted, positions, known));
+    }
+
+    #[test]
+    fn a_move_to_a_position_that_is_not_there_is_told() {
+        let mut after = Position::default();
+        let entry = sample(None).look_up(&after).unwrap().unwrap();
+        let san = after.play(entry.moves[0].m).unwrap();
+        let board = CanonicalBoard::of(&after).unwrap();
+        let (_, _, told) = checked(&sample(Some(board.key())), u32::MAX);
+        let what = format!("the position after {san} is not in the book");
+        assert!(told.contains(&what), "{told:?}");
+    }
+}

@@ -33,3 +33,33 @@ impl Defects {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defects_are_kept_once_each_in_order_and_not_too_many() {
+        let defects = Defects::default();
+        let note = |offset, what: &str| {
+            defects.note(Defect {
+                file: "ctg",
+                offset,
+                what: what.to_owned(),
+            });
+        };
+        for (offset, what) in [(7, "b"), (3, "c"), (7, "b"), (7, "a")] {
+            note(offset, what);
+        }
+        let listed = defects
+            .list()
+            .into_iter()
+            .map(|told| (told.offset, told.what));
+        let wanted = [(3, "c"), (7, "a"), (7, "b")].map(|(at, what)| (at, what.to_owned()));
+        assert!(listed.eq(wanted));
+        for offset in 10..2000 {
+            note(offset, "d");
+        }
+        assert_eq!(defects.list().len(), MAX_DEFECTS);
+    }
+}
