@@ -193,4 +193,76 @@ mod tests {
         assert_eq!(names, [".a", "inner"]);
         assert!(names_in(&folder.path().join("missing")).is_err());
     }
+
+    #[test]
+    fn a_file_without_a_folder_lies_in_the_present_one() {
+        for (path, wanted) in [
+            ("a/b", "a"),
+            ("/a/b", "/a"),
+            ("/b", "/"),
+            ("b", "."),
+            ("/", "."),
+        ] {
+            assert_eq!(folder_of(Path::new(path)), Path::new(wanted), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_a_plain_file_is_copied_and_to_a_new_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "text").unwrap();
+        fs::create_dir(at("inner")).unwrap();
+        std::os::unix::fs::symlink("file", at("link")).unwrap();
+        nix::unistd::mkfifo(&at("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        copy_plain_file(&at("file"), &at("copy")).unwrap();
+        assert_eq!(fs::read(at("copy")).unwrap(), b"text");
+        let failed = |from: &str, to: &str| copy_plain_file(&at(from), &at(to)).unwrap_err().kind();
+        assert_eq!(failed("file", "copy"), io::ErrorKind::AlreadyExists);
+        assert_eq!(failed("inner", "new"), io::ErrorKind::InvalidInput);
+        assert_eq!(failed("pipe", "new"), io::ErrorKind::InvalidInput);
+        failed("link", "new");
+        assert!(!at("new").exists());
+        let kinds = ["link", "pipe", "inner", "socket"].map(|name| {
+            let stat = fs::symlink_metadata(at(name)).unwrap();
+            kind_of(stat.file_type())
+        });
+        assert_eq!(kinds, ["a link", "a pipe", TOO_DEEP, "no regular file"]);
+    }
+
+    #[test]
+    fn a_name_elsewhere_has_the_stem_and_tells_the_path() {
+        let name = |path: &str| name_elsewhere(Path::new(path));
+        assert!(name("/a/base.cbh").starts_with("base-"));
+        assert_eq!(name("/a/base.cbh").len(), 5 + 16);
+        assert_ne!(name("/a/base.cbh"), name("/b/base.cbh"));
+        assert_eq!(name(&"\u{e9}".repeat(100)).chars().count(), 40 + 1 + 16);
+        let folder = tempfile::tempdir().unwrap();
+        let of_set = |name: &str| name_of_set_elsewhere(&folder.path().join(name));
+        for name in ["base.cbh", "base.cbg"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink("base.cbh", folder.path().join("link.cbh")).unwrap();
+        assert_eq!(of_set("base.cbh"), of_set("base.cbg"));
+        assert_eq!(of_set("base.cbh"), of_set("link.cbh"));
+        assert_ne!(of_set("base.cbh"), of_set("other.cbh"));
+    }
+
+    #[test]
+    fn a_file_is_written_whole_or_stays_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("inner/file");
+        let write = |text: &'static [u8]| move |file: &mut File| io::Write::write_all(file, text);
+        write_whole(&path, write(b"old text")).unwrap();
+        let failed = write_whole(&path, |file| {
+            write(b"new")(file)?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old text");
+        write_whole(&path, write(b"new")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names_in(&folder.path().join("inner")).unwrap(), ["file"]);
+    }
 }
