@@ -85,4 +85,25 @@ mod tests {
         fs::write(folder.path().join("x"), "").unwrap();
         assert_eq!(due(), 4);
     }
+
+    #[test]
+    fn files_that_may_have_changed_have_another_identity() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["a", "b"].map(|name| folder.path().join(name));
+        let all = || identities(paths.iter().map(AsRef::as_ref));
+        let mut seen = vec![all()];
+        assert_eq!(modified(&paths[0]), UNIX_EPOCH);
+        for (path, text) in [(&paths[0], "1"), (&paths[1], "2"), (&paths[1], "33")] {
+            fs::write(path, text).unwrap();
+            seen.push(all());
+        }
+        let time = UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        let file = fs::File::options().write(true).open(&paths[0]).unwrap();
+        file.set_modified(time).unwrap();
+        assert_eq!(modified(&paths[0]), time);
+        seen.push(all());
+        assert_eq!(all(), seen[4]);
+        let different: std::collections::BTreeSet<_> = seen.iter().collect();
+        assert_eq!(different.len(), seen.len());
+    }
 }
