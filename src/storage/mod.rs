@@ -191,4 +191,35 @@ mod tests {
         assert_ne!(mark([b"a", b"b"]), mark([b"b", b"a"]));
         assert_ne!(mark([b"a", b"b"]), mark([b"a", b"c"]));
     }
+
+    #[test]
+    fn a_read_gets_all_bytes_or_what_there_is_if_that_is_asked_for() {
+        let file = MemoryFile::from(b"0123".to_vec());
+        assert!(!file.is_empty().unwrap() && MemoryFile::default().is_empty().unwrap());
+        let mut buffer = ReadBuffer::default();
+        assert_eq!(file.read(1, 3, &mut buffer).unwrap(), b"123");
+        let short = file.read(2, 3, &mut buffer).unwrap_err();
+        assert_eq!(short.kind(), io::ErrorKind::UnexpectedEof);
+        let mut bytes = b"before".to_vec();
+        for (offset, wanted) in [(2, &b"23"[..]), (0, b"012"), (9, b"")] {
+            file.fill(offset, 3, &mut bytes).unwrap();
+            assert_eq!(bytes, wanted);
+        }
+    }
+
+    #[test]
+    fn a_shared_file_answers_as_the_file_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "0123").unwrap();
+        let file: Arc<dyn Storage> = Arc::new(DiskFile::open(&path).unwrap());
+        assert_eq!(Storage::len(&file).unwrap(), 4);
+        let mut bytes = Vec::new();
+        Storage::fill(&file, 1, 9, &mut bytes).unwrap();
+        assert_eq!(bytes, b"123");
+        let writable = std::fs::File::options().write(true).open(&path).unwrap();
+        writable.set_len(2).unwrap();
+        assert!(Storage::ensure_kept(&file, 2).is_ok());
+        assert!(Storage::ensure_kept(&file, 3).is_err());
+    }
 }

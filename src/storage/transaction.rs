@@ -91,3 +91,23 @@ impl Transaction {
         &self.changes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_has_the_changes_of_those_appended() {
+        let mut whole = Transaction::new();
+        assert!(whole.is_empty());
+        let (mut removal, mut change) = (Transaction::new(), Transaction::new());
+        removal.remove("a");
+        change.set_len("b", 3);
+        assert!(!removal.is_empty() && !change.is_empty());
+        whole.append(removal);
+        whole.append(change);
+        assert_eq!(whole.removals(), ["a"]);
+        let files = whole.changes().iter().map(Change::file);
+        assert_eq!(files.collect::<Vec<_>>(), ["b"]);
+    }
+}
