@@ -259,3 +259,55 @@ fn parts(start: u64, end: u64) -> impl Iterator<Item = BlockPart> {
 fn index(offset: u64) -> io::Result<usize> {
     usize::try_from(offset).map_err(|_| io::ErrorKind::FileTooLarge.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_there_is_no_room_for_stays_as_it_was() {
+        let pool = Arc::new(Pool::new(3 * BLOCK as u64, None));
+        let (mut text, mut other) = (Buffer::new(pool.clone()), Buffer::new(pool.clone()));
+        other.write(0, &[9; BLOCK]).unwrap();
+        text.write(0, &[1; 10]).unwrap();
+        // Its second block is the last one that there is.
+        let full = text.write(10, &vec![2; 3 * BLOCK - 10]).unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+        assert_eq!((text.length(), pool.bytes()), (10, 2 * BLOCK as u64));
+        text.set_length(20).unwrap();
+        let start = [[1; 10], [0; 10]].concat();
+        assert_eq!(text.read(0, 99).unwrap(), start);
+        assert_eq!(text.read(8, 4).unwrap(), [1, 1, 0, 0]);
+        let full = text.set_length(3 * BLOCK as u64 + 1).unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+        text.set_length(3 * BLOCK as u64).unwrap();
+        // Zeros take no room.
+        assert_eq!(pool.bytes(), 2 * BLOCK as u64);
+        drop((text, other));
+        assert_eq!(pool.bytes(), 0);
+    }
+
+    #[test]
+    fn parts_end_with_their_blocks() {
+        let block = BLOCK as u64;
+        for (start, end, wanted) in [
+            (0, 0, vec![]),
+            (5, 9, vec![(0, 5, 4, 5)]),
+            (0, block, vec![(0, 0, BLOCK, 0)]),
+            (
+                block - 1,
+                block + 1,
+                vec![(0, BLOCK - 1, 1, block - 1), (1, 0, 1, block)],
+            ),
+            (
+                3 * block + 2,
+                5 * block,
+                vec![(3, 2, BLOCK - 2, 3 * block + 2), (4, 0, BLOCK, 4 * block)],
+            ),
+        ] {
+            let found =
+                parts(start, end).map(|part| (part.block, part.start, part.length, part.at));
+            assert_eq!(found.collect::<Vec<_>>(), wanted, "{start} {end}");
+        }
+    }
+}

@@ -179,4 +179,14 @@ mod tests {
         pool.take_block().unwrap();
         assert!(pool.file().is_ok());
     }
+
+    #[test]
+    fn little_lies_in_memory_whatever_room_there_is() {
+        let pool = Pool::new(u64::MAX, None);
+        assert!(pool.take_memory(MOST_MEMORY - 1));
+        assert!(!pool.take_memory(2) && pool.take_memory(1) && !pool.take_memory(1));
+        assert_eq!(pool.bytes(), MOST_MEMORY);
+        pool.give_memory(5);
+        assert!(!pool.take_memory(6) && pool.take_memory(5));
+    }
 }
