@@ -235,3 +235,61 @@ impl Book for KvetkaBook {
         game.map_err(|source| self.ksf_io(source))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn sample() -> KvetkaBook {
+        let path = Path::new("fixtures/book/kvetka.kin");
+        KvetkaBook::open(path, KvetkaOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn a_defect_of_a_block_is_told_at_its_place_in_one_of_the_files() {
+        // The first file has a header of 50 bytes and one block.
+        for (block, offset, file) in [(0, 55, "_0"), (1, 5, "_1"), (2, 2053, "_1")] {
+            let wanted = Defect {
+                file: "kob",
+                offset,
+                what: format!("why (in kvetka{file}.kob)"),
+            };
+            assert_eq!(sample().in_block(block, Malformed::new(5, "why")), wanted);
+        }
+    }
+
+    #[test]
+    fn blocks_are_read_in_order_until_it_is_enough() {
+        for most in 1..=3 {
+            let mut numbers = Vec::new();
+            let mut look = |number, _: KvetkaBlock<'_>| {
+                numbers.push(number);
+                if numbers.len() == most {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            };
+            sample().each_block(&mut look).unwrap();
+            assert!(numbers.into_iter().eq(0..most as u64));
+        }
+    }
+
+    #[test]
+    fn games_are_known_by_the_file_that_names_them() {
+        let mut book = sample();
+        let sources = book.sources().unwrap();
+        assert_eq!(sources[0].address, "%currentdirkvetka.pgn");
+        let games = sources[0].games;
+        let known = |book: &KvetkaBook, game| {
+            let game = book.game(GameReference { source: 0, game }).unwrap();
+            game.is_some_and(|game| !game.white.is_empty())
+        };
+        assert!(games > 0 && (0..games).all(|game| known(&book, game)));
+        assert!(!known(&book, games));
+        book.ksf = None;
+        assert!(book.sources().unwrap().is_empty() && !known(&book, 0));
+    }
+}
