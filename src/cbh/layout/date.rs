@@ -25,7 +25,7 @@ pub(crate) fn decode(packed: u32) -> Date {
 /// [`Malformed`] if year, month or day exceeds its bits.
 pub(crate) fn encode(date: Date, old: u32) -> Result<u32, Malformed> {
     let packed = u32::from(date.year) << 9 | u32::from(date.month) << 5 | u32::from(date.day);
-    if decode(packed) != date || packed > BITS {
+    if decode(packed) != date {
         return Err(Malformed::new(0, format!("{date:?} cannot be stored")));
     }
     Ok(old & !BITS | packed)
@@ -48,6 +48,7 @@ mod tests {
     fn bits_beside_a_date_stay_and_a_date_beyond_its_bits_is_refused() {
         let date = decode(0x000f_c0fa);
         assert_eq!(encode(date, 0xffff_ffff), Ok(0xffef_c0fa));
+        assert_eq!(encode(decode(BITS), 0), Ok(BITS));
         let too_late = Date { year: 4096, ..date };
         let no_month = Date { month: 16, ..date };
         let no_day = Date { day: 32, ..date };
