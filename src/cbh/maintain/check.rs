@@ -128,3 +128,41 @@ impl Database {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fs;
+
+    use super::*;
+    use crate::cbh::Options;
+    use crate::cbh::base::samples;
+    use crate::cbh::record::RECORD_BYTES;
+
+    #[test]
+    fn each_of_many_records_is_checked_once_and_told_in_order() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut bytes = fs::read(&path).unwrap();
+        let first = u32::try_from(bytes.len() / RECORD_BYTES).unwrap();
+        let next = first + 2 * STRETCH + 9;
+        bytes.resize(next as usize * RECORD_BYTES, 0x70);
+        for at in [6, 40] {
+            bytes[at..at + 4].copy_from_slice(&next.to_be_bytes());
+        }
+        fs::write(&path, bytes).unwrap();
+        let database = Database::open(&path, &Options::default()).unwrap();
+        let (checked, mut told) = (Cell::new(0), Vec::new());
+        let progress = |count| checked.set(checked.get() + count);
+        let mut report = |defect: Defect| {
+            if defect.what.contains("neither game nor text") {
+                told.push(defect.offset);
+            }
+        };
+        database.check(&progress, &mut report).unwrap();
+        assert_eq!(checked.take(), u64::from(next - 1));
+        let offsets = (first..next).map(|id| u64::from(id) * RECORD_BYTES as u64);
+        assert!(told.into_iter().eq(offsets));
+        database.for_each_fix(&progress, &mut |_| {}).unwrap();
+        assert_eq!(checked.take(), u64::from(next - 1));
+    }
+}
