@@ -567,4 +567,24 @@ mod tests {
             assert!(defects(&copy.database).is_empty(), "{name}");
         }
     }
+
+    #[test]
+    fn a_copy_has_what_lies_beside_a_base_but_no_links_and_nothing_of_others() {
+        let (folder, path) = samples::copy_of("sample");
+        let at = |name: &str| folder.path().join(name);
+        for name in ["sample.CKO", "other.ckn", "sample.txt", "sample.cib"] {
+            fs::write(at(name), name).unwrap();
+        }
+        std::os::unix::fs::symlink("sample.CKO", at("sample.cpo")).unwrap();
+        fs::create_dir(at("sample.html")).unwrap();
+        fs::write(at("sample.html/a.jpg"), "a picture").unwrap();
+        let done = compacted(&opened(&path), &at("new.cbh"));
+        assert_eq!(done.left_out, [(at("sample.cpo"), "a link")]);
+        assert_eq!(fs::read(at("new.cko")).unwrap(), b"sample.CKO");
+        assert_eq!(fs::read(at("new.html/a.jpg")).unwrap(), b"a picture");
+        assert!(at("new.ini").exists());
+        for name in ["new.ckn", "new.txt", "new.cib", "new.cpo"] {
+            assert!(!at(name).exists(), "{name}");
+        }
+    }
 }
