@@ -207,3 +207,55 @@ fn effects(records: &[Arc<JournalRecord>]) -> BTreeMap<&OsStr, Effect> {
     }
     effects
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::record::PresentFiles;
+    use crate::storage::{MemoryDirectory, Transaction};
+
+    /// A folder in which all files but new ones have ten bytes.
+    struct Old;
+
+    impl PresentFiles for Old {
+        fn len(&self, file: &OsStr) -> Result<Option<u64>, Error> {
+            Ok((file != "new").then_some(10))
+        }
+
+        fn read(&self, _: &OsStr, _: u64, len: usize) -> Result<Vec<u8>, Error> {
+            Ok(vec![7; len])
+        }
+    }
+
+    fn record(changes: impl FnOnce(&mut Transaction)) -> Arc<JournalRecord> {
+        let mut transaction = Transaction::new();
+        changes(&mut transaction);
+        let record = JournalRecord::encode(&transaction, 1, 0, &Old);
+        Arc::new(record.unwrap().unwrap())
+    }
+
+    #[test]
+    fn what_records_do_to_a_file_together_says_when_it_is_written() {
+        let removal = || record(|save| save.remove("a"));
+        let write = || record(|save| save.write("a", 8, *b"1234"));
+        let cut = || record(|save| save.set_len("a", 3));
+        for (records, wanted) in [
+            ([removal(), removal()], Effect::Goes),
+            ([write(), write()], Effect::Grows(10)),
+            ([removal(), write()], Effect::Other),
+            ([write(), removal()], Effect::Other),
+            ([write(), cut()], Effect::Other),
+            ([cut(), cut()], Effect::Other),
+        ] {
+            assert_eq!(effects(&records)[OsStr::new("a")], wanted);
+        }
+        let new = [record(|save| save.create("new"))];
+        assert_eq!(effects(&new)[OsStr::new("new")], Effect::Grows(FIRST_BYTES));
+        let directory = MemoryDirectory::new();
+        directory.put("a", *b"old");
+        Application::new(&directory)
+            .run(&[removal(), removal()])
+            .unwrap();
+        assert!(directory.files().is_empty());
+    }
+}
