@@ -349,6 +349,9 @@ impl RecordBuilder<'_> {
         bytes.extend(self.count.to_le_bytes());
         bytes.extend(self.steps);
         let length = bytes.len() as u64;
+        if length > MAX_RECORD {
+            return Err(invalid(OsStr::new("."), "too much to save at once"));
+        }
         let rest = [sequence.to_le_bytes(), length.to_le_bytes()].concat();
         bytes.splice(8..RECORD_HEADER, rest);
         let checksum = JournalRecord::checksum(bytes.get(8..).unwrap_or_default(), salt);
