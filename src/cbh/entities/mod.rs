@@ -367,7 +367,7 @@ impl EntityFileHeader {
             let records = len.checked_sub(28 + further);
             records.is_some_and(|bytes| bytes % record_bytes == 0)
         })?;
-        let capacity = u32::try_from((len - 28) / record_bytes).ok()?;
+        let capacity = u32::try_from((len - 28 - further) / record_bytes).ok()?;
         Some(EntityFileHeader {
             capacity,
             live_count: capacity,
