@@ -84,14 +84,19 @@ impl ExtendedHeader {
         (8..=MAX_RECORD_BYTES).contains(&self.record_bytes)
     }
 
+    /// The size of a record in a file of this version, if it is known.
+    fn size_of_version(&self) -> Option<u32> {
+        let mut known = RECORD_SIZES.iter();
+        let found = known.find(|(version, _)| *version == self.version);
+        found.map(|&(_, size)| size)
+    }
+
     /// The size of a record in a file of `len` bytes, if two of version, size,
     /// and number of records with the length agree on it; else it is a guess.
     pub(in crate::cbh) fn certain_record_bytes(&self, len: u64) -> Option<u32> {
-        let known = RECORD_SIZES.iter();
-        let known = known.filter(|(version, _)| *version == self.version);
         let fills =
             |size: u32| HEADER_BYTES as u64 + u64::from(size) * u64::from(self.count) == len;
-        let of_version = known.map(|&(_, size)| size).next();
+        let of_version = self.size_of_version();
         let of_version = of_version.filter(|&size| size == self.record_bytes || fills(size));
         let is_filled = self.is_possible() && self.count > 0 && fills(self.record_bytes);
         of_version.or(is_filled.then_some(self.record_bytes))
@@ -100,9 +105,7 @@ impl ExtendedHeader {
     /// Returns whether the size of a record in a file of `len` bytes contradicts
     /// a version that is known.
     pub(in crate::cbh) fn is_doubtful(&self, len: u64) -> bool {
-        let is_known = RECORD_SIZES
-            .iter()
-            .any(|(version, _)| *version == self.version);
+        let is_known = self.size_of_version().is_some();
         is_known && self.certain_record_bytes(len) != Some(self.record_bytes)
     }
 
