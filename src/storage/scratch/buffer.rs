@@ -100,7 +100,8 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// `StorageFull`; errors of the file. What was there before stays.
+    /// `StorageFull`; errors of the file. It is as long as before then, but some of
+    /// what was there may be overwritten.
     pub fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if bytes.is_empty() {
             return Ok(());
