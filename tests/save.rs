@@ -226,10 +226,16 @@ fn ensure_sound(before: &Base, after: &Base, expected: &BTreeMap<u32, (bool, Str
         assert_eq!(&found[id], text, "game {id}");
     }
     let known = before.defects();
+    // What no game has is known as soon as a save has made the missing file.
+    let lacked = known
+        .iter()
+        .any(|defect| defect.starts_with(".cbj at 0x0:"));
+    let is_of_lacked =
+        |defect: &String| lacked && [".cbe", ".cbl"].iter().any(|file| defect.starts_with(file));
     let new: Vec<_> = after
         .defects()
         .into_iter()
-        .filter(|defect| !known.contains(defect))
+        .filter(|defect| !known.contains(defect) && !is_of_lacked(defect))
         .collect();
     assert!(new.is_empty(), "{new:#?}");
 }
