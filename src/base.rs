@@ -111,23 +111,10 @@ pub trait Base: fmt::Debug + Send + Sync {
     #[doc(hidden)]
     fn is_as_stored(&self) -> bool;
 
-    /// Returns whether another program changed its files since it was opened, as
-    /// far as that can be seen. Reads may then mix the old and the new state.
-    #[doc(hidden)]
-    fn is_changed_outside(&self) -> bool {
-        false
-    }
-
-    /// Fails if another program changed its files since it was opened, which makes
-    /// what was read of many games a mixture.
+    /// Fails if another program changed its files since it was opened, as far as
+    /// that can be seen: then what was read of many games is a mixture.
     #[doc(hidden)]
     fn ensure_unchanged(&self) -> io::Result<()> {
-        if self.is_changed_outside() {
-            return Err(io::Error::other(
-                "another program changed the base meanwhile, so the games are a mixture of before \
-                 and after; try again",
-            ));
-        }
         Ok(())
     }
 
@@ -515,13 +502,16 @@ impl Base for cbh::Database {
     }
 
     fn is_as_stored(&self) -> bool {
-        let pending = self.store().map_or(0, |store| store.pending());
-        pending == 0 && !self.is_changed_outside()
+        self.store()
+            .is_none_or(|store| store.pending() == 0 && store.ensure_unchanged_outside().is_ok())
     }
 
-    fn is_changed_outside(&self) -> bool {
-        let changed = self.store().map(|store| store.changed_outside());
-        changed.is_some_and(|changed| changed.map_or(true, |files| !files.is_empty()))
+    fn ensure_unchanged(&self) -> io::Result<()> {
+        let checked = self.store().map(|store| store.ensure_unchanged_outside());
+        checked.unwrap_or(Ok(())).map_err(|error| {
+            let why = format!("the games are a mixture of before and after: {error}");
+            io::Error::other(why)
+        })
     }
 
     same_in_both!();

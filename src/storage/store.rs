@@ -394,6 +394,24 @@ impl Store {
         Ok(changed)
     }
 
+    /// Checks that no other program changed the files since they were last read
+    /// here, as [`changed_outside`](Store::changed_outside) tells it.
+    ///
+    /// # Errors
+    ///
+    /// An error that names a changed file; errors of the system.
+    pub fn ensure_unchanged_outside(&self) -> io::Result<()> {
+        let changed = self.changed_outside();
+        let changed = changed.map_err(|error| io::Error::other(error.to_string()))?;
+        match changed.first() {
+            None => Ok(()),
+            Some(file) => Err(io::Error::other(format!(
+                "{} was changed by another program meanwhile; try again",
+                file.display()
+            ))),
+        }
+    }
+
     /// Reads the changes of other programs: the files show them and can be
     /// saved to again.
     ///

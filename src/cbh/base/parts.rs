@@ -126,15 +126,7 @@ impl BaseFiles {
     ///
     /// An error if another program changed one; errors of the system.
     pub fn ensure_unchanged(&self) -> io::Result<()> {
-        let changed = self.store.changed_outside();
-        let changed = changed.map_err(|error| io::Error::other(error.to_string()))?;
-        match changed.first() {
-            None => Ok(()),
-            Some(file) => Err(io::Error::other(format!(
-                "{} was changed by another program meanwhile; try again",
-                file.display()
-            ))),
-        }
+        self.store.ensure_unchanged_outside()
     }
 }
 
@@ -230,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_by_another_program_is_told_to_who_copies() {
+    fn a_copy_is_told_which_file_another_program_changed() {
         let folder = copy_of_sample();
         let files = BaseFiles::of(&folder.path().join("sample.cbh")).unwrap();
         assert!(files.ensure_unchanged().is_ok());
