@@ -1113,17 +1113,7 @@ fn ensure_whole_after_cuts(base: &Base, what: &str, save: &Save) {
 /// said.
 fn ensure_whole_after_failures(base: &Base, what: &str, save: &Save) {
     let states = states(base, save);
-    for (errno, writes_half) in [
-        (libc::ENOSPC, true),
-        (libc::ENOSPC, false),
-        (libc::EIO, true),
-        (libc::EIO, false),
-    ] {
-        let fault = SimulatedFailure {
-            errno,
-            writes_half,
-            lasts: false,
-        };
+    for fault in SimulatedFailure::PASSING {
         let mut operation = 0;
         while let Some(failed) = failed_at(base, save, operation, fault) {
             let after = Base {

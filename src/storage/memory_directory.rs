@@ -36,6 +36,25 @@ pub struct SimulatedFailure {
     pub lasts: bool,
 }
 
+impl SimulatedFailure {
+    /// One operation fails, by an error of the medium or for want of room; a write
+    /// writes nothing or a half.
+    pub const PASSING: [SimulatedFailure; 4] = [
+        SimulatedFailure::once(libc::EIO, false),
+        SimulatedFailure::once(libc::EIO, true),
+        SimulatedFailure::once(libc::ENOSPC, false),
+        SimulatedFailure::once(libc::ENOSPC, true),
+    ];
+
+    const fn once(errno: i32, writes_half: bool) -> SimulatedFailure {
+        SimulatedFailure {
+            errno,
+            writes_half,
+            lasts: false,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Machine {
     /// The state that programs see.

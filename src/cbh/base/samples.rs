@@ -28,6 +28,17 @@ pub(in crate::cbh) fn copy_of(base: &str) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
+/// A `.cbg` or `.cba` of 40 bytes that states this length of its header, its length
+/// and wasted bytes, and both again in 64 bits.
+pub(in crate::cbh) fn blob_header(header: u16, len: u32, wasted: u32, long: [u64; 2]) -> Vec<u8> {
+    let mut bytes = header.to_be_bytes().to_vec();
+    bytes.extend(len.to_be_bytes());
+    bytes.extend(wasted.to_be_bytes());
+    bytes.extend(long.iter().flat_map(|number| number.to_be_bytes()));
+    bytes.resize(40, 0);
+    bytes
+}
+
 /// The names of all bases.
 pub(in crate::cbh) fn names() -> Vec<String> {
     let entries = fs::read_dir("fixtures/cbh").unwrap();

@@ -325,17 +325,7 @@ fn a_kill_at_any_moment_loses_no_committed_save() {
 
 #[test]
 fn an_io_error_at_any_moment_leaves_exactly_the_committed_saves() {
-    for (errno, writes_half) in [
-        (libc::EIO, false),
-        (libc::EIO, true),
-        (libc::ENOSPC, false),
-        (libc::ENOSPC, true),
-    ] {
-        let fault = SimulatedFailure {
-            errno,
-            writes_half,
-            lasts: false,
-        };
+    for fault in SimulatedFailure::PASSING {
         let mut operation = 0;
         while let Some((directory, progress)) = ended_at(operation, fault) {
             let last = progress.states.len() - 1;

@@ -206,14 +206,7 @@ mod tests {
 
     #[test]
     fn the_header_of_blobs_is_compared_with_its_file_and_in_itself() {
-        let header = |stated: u16, short: u32, wasted: u32, long: [u64; 2]| {
-            let mut bytes = stated.to_be_bytes().to_vec();
-            bytes.extend(short.to_be_bytes());
-            bytes.extend(wasted.to_be_bytes());
-            bytes.extend(long.iter().flat_map(|number| number.to_be_bytes()));
-            bytes.resize(40, 0);
-            bytes
-        };
+        let header = samples::blob_header;
         let long = 1 << 32;
         for (bytes, wanted) in [
             (header(26, 40, 3, [40, 3]), &[][..]),

@@ -295,18 +295,12 @@ fn top_games(storage: &dyn Storage) -> io::Result<Option<Fix>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cbh::base::samples;
     use crate::storage::MemoryFile;
 
     #[test]
     fn the_header_of_blobs_says_its_own_length_and_that_of_the_file() {
-        let header = |stated: u16, short: u32, wasted: u32, long: [u64; 2]| {
-            let mut bytes = stated.to_be_bytes().to_vec();
-            bytes.extend(short.to_be_bytes());
-            bytes.extend(wasted.to_be_bytes());
-            bytes.extend(long.iter().flat_map(|number| number.to_be_bytes()));
-            bytes.resize(40, 0);
-            bytes
-        };
+        let header = samples::blob_header;
         for (bytes, fixes) in [
             (header(26, 40, 3, [40, 3]), vec![]),
             (header(10, 40, 3, [9, 9]), vec![]),
