@@ -58,10 +58,10 @@ fn known_defects(base: &str) -> &'static [&'static str] {
             ".cbc at 0x14: 0 records in use claimed, 1 found",
             ".cbs at 0x14: 0 records in use claimed, 1 found",
         ],
-        // Without `.cbj`, or with a short one, no game names a team or tag.
         "cbh_test" => {
             &[".cbj at 0x0: the file is missing, which says what games have teams and labels"]
         }
+        // With a short `.cbj`, the other games have no team or tag.
         "shorter_cbj_test" => &[
             ".cbe at 0xb0: record 2 is in use without a game (it counts 1)",
             ".cbe at 0xf8: record 3 is in use without a game (it counts 1)",

@@ -296,8 +296,9 @@ mod tests {
         }
         for bytes in [vec![], vec![0; 1024], vec![0; 514]] {
             let error = in_use(&MemoryFile::from(bytes));
-            let nobody = matches!(&error, Error::InUse { pid: None, label } if label.is_empty());
-            assert!(nobody, "{error}");
+            let is_unnamed =
+                matches!(&error, Error::InUse { pid: None, label } if label.is_empty());
+            assert!(is_unnamed, "{error}");
         }
     }
 

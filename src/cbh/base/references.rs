@@ -290,13 +290,13 @@ mod tests {
         assert!(total > 20, "{total}");
         let player = all.of(EntityKind::Player, EntityId(0));
         assert!(player.count > 0 && player == counts.of(FileKind::Players)[0]);
-        let nobody = all.of(EntityKind::Player, EntityId(9999));
-        assert_eq!(nobody, ReferenceCount::default());
+        let missing = all.of(EntityKind::Player, EntityId(9999));
+        assert_eq!(missing, ReferenceCount::default());
         assert!(all.of_file(FileKind::Moves).is_none());
     }
 
     #[test]
-    fn teams_and_labels_without_a_file_of_who_has_them_are_noticed() {
+    fn teams_and_labels_whose_games_only_a_missing_cbj_knows_are_noticed() {
         let (_folder, path) = samples::copy_of("sample");
         assert!(!opened(&path).lacks_extended().unwrap());
         fs::remove_file(path.with_extension("cbj")).unwrap();

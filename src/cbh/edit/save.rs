@@ -924,7 +924,7 @@ mod tests {
         let extras = std::fs::read(path.with_extension("cbtt")).unwrap();
         let good = read(&base, GameId(2));
         let mut bad = good.clone();
-        bad.headers.white.last = "Nobody, a name too long for its field".to_owned();
+        bad.headers.white.last = "A last name that is too long for its field".to_owned();
         bad.headers.tournament.title = "No event".to_owned();
         bad.headers.tournament.end = Date {
             year: 1999,

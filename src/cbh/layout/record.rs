@@ -69,7 +69,7 @@ pub enum RecordKind {
     Text,
 }
 
-/// What a used record is.
+/// A used record: its number, its kind and its deleted flag.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Its number.

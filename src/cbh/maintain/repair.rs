@@ -13,11 +13,11 @@
 //!
 //! Entities without references are deleted, and deleted entities with
 //! references are restored; but teams and labels stay as they are if the records
-//! of `.cbj`, which alone refer to them, cannot be read. File headers are repaired first, because reading
-//! the rest depends on them. Each file is backed up before it is changed. All
-//! changes form one transaction. If that would be too large, there are several;
-//! each leaves the base no worse, and another repair continues where one was
-//! interrupted.
+//! of `.cbj`, which alone refer to them, cannot be read. File headers are repaired
+//! first, because reading the rest depends on them. Each file is backed up before
+//! it is changed. All changes form one transaction. If that would be too large,
+//! there are several; each leaves the base no worse, and another repair continues
+//! where one was interrupted.
 
 mod entities;
 mod headers;

@@ -74,6 +74,7 @@ fn follow(
         moved = next;
     }
 }
+
 /// The usual start with the numbers of its pieces, from a1 and from h8.
 static USUAL_BOARDS: LazyLock<[NumberedBoard; 2]> = LazyLock::new(|| {
     let placement = Placement::of(&Position::default());

@@ -529,11 +529,11 @@ mod tests {
             &crate::cbh::Options::default(),
         )
         .unwrap();
-        let nobody = (FileKind::Players, 9999);
+        let missing = (FileKind::Players, 9999);
         for (old, new, is_possible) in [
-            (vec![nobody], vec![], true),
-            (vec![], vec![nobody], false),
-            (vec![nobody], vec![nobody], true),
+            (vec![missing], vec![], true),
+            (vec![], vec![missing], false),
+            (vec![missing], vec![missing], true),
         ] {
             let mut edits = EntityEdits::new(&database, BTreeMap::new(), None);
             edits.change_references(GameId(1), old, new);

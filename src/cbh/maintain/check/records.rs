@@ -394,8 +394,8 @@ mod tests {
         u32::from_be_bytes(bytes[at..].first_chunk().copied().unwrap())
     }
 
-    /// What is told of the sample with these bytes at a place of a file: defects,
-    /// the number of repairs, and of blobs of moves and texts.
+    /// Checks the sample with these bytes at a place of a file. Returns the defects,
+    /// the number of repairs, and that of blobs of moves and texts.
     fn told(extension: &str, at: u32, bytes: &[u8]) -> (Vec<String>, usize, usize) {
         let (_folder, path) = samples::copy_of("sample");
         let file = path.with_extension(extension);

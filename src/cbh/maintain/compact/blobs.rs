@@ -225,7 +225,7 @@ mod tests {
     use super::*;
     use crate::storage::MemoryFile;
 
-    /// What copying these blobs of a file makes of it, and where they are then.
+    /// Copies these blobs of a file. Returns the copy, and where they are in it.
     fn copied(
         file: FileKind,
         bytes: &[u8],
