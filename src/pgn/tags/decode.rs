@@ -7,8 +7,8 @@
 //! that; only an invalid position makes it refuse a game. If a tag occurs twice, an
 //! import uses the first value and keeps a different second one as a foreign tag.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 use shakmaty::fen::{Fen, ParseFenError};
@@ -59,14 +59,14 @@ pub(in crate::pgn) fn decode(
     tags.opening_and_ratings(headers, game.start.is_chess960)?;
     tags.event(&mut headers.tournament)?;
     tags.source(&mut headers.source)?;
-    headers.white_team = tags.team("WhiteTeam", "WhiteTeamCountry", "CbhWhiteTeam")?;
-    headers.black_team = tags.team("BlackTeam", "BlackTeamCountry", "CbhBlackTeam")?;
+    headers.white_team = tags.team(Name::WhiteTeam, Name::WhiteTeamCountry, Name::CbhWhiteTeam)?;
+    headers.black_team = tags.team(Name::BlackTeam, Name::BlackTeamCountry, Name::CbhBlackTeam)?;
     tags.private(headers)?;
     game.open = tags.of_remarks(remarks)?;
     let result = tags.result()?;
     tags.clocks(remarks);
     let round = tags.round(headers);
-    tags.take("PlyCount");
+    tags.take(Name::PlyCount);
     game.foreign_tags.extend(round);
     game.foreign_tags.extend(beyond_fen);
     tags.foreign(&mut game.foreign_tags)?;
@@ -96,52 +96,51 @@ pub(super) fn stays_foreign(name: &str, value: &str) -> bool {
     is_beyond && (name.ends_with("Clock") || name == "TimeControl" || !says_nothing(value))
 }
 
+/// The names of tags that headers take, each as it is spelled.
+macro_rules! names {
+    ($($name:ident)+) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[expect(clippy::upper_case_acronyms, reason = "each as it is spelled")]
+        enum Name {
+            $($name),+
+        }
+
+        impl Name {
+            const ALL: &[Name] = &[$(Name::$name),+];
+
+            fn text(self) -> &'static str {
+                match self {
+                    $(Name::$name => stringify!($name)),+
+                }
+            }
+        }
+    };
+}
+
+names! {
+    Event Site Date Round White Black Result ECO WhiteElo BlackElo Annotator SetUp Setup
+    FEN Fen Variant PlyCount EventDate EventEndDate EventType EventRounds EventCountry
+    EventCategory Source SourceTitle SourceDate SourceVersion SourceVersionDate
+    SourceQuality WhiteTeam BlackTeam WhiteTeamCountry BlackTeamCountry WhiteClock
+    BlackClock TimeControl CbhResult CbhLang CbhLead CbhBefore CbhTeamEvent CbhWhite
+    CbhBlack CbhSubEco CbhWhiteTeam CbhBlackTeam CbhLineEval CbhMedals CbhTopGame
+    CbhWhiteEloType CbhBlackEloType
+}
+
+/// The numbers of names: those of [`Name`], of labels and of exact forms.
+static NAMES: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
+    let names = Name::ALL.iter().map(|name| name.text().to_owned());
+    let labels = TAG_NAMES.map(str::to_owned);
+    let exact = (1..=exact::MOST_TAGS).map(|number| format!("{}{number}", exact::NAME));
+    names.chain(labels).chain(exact).zip(0..).collect()
+});
+const FIRST_LABEL: usize = Name::ALL.len();
+const FIRST_EXACT: usize = FIRST_LABEL + TAG_NAMES.len();
+const KNOWN: usize = FIRST_EXACT + exact::MOST_TAGS;
+
 /// Whether a tag of this name is always one of a header, or none.
 fn is_header(name: &str) -> bool {
-    const HEADERS: [&str; 21] = [
-        "Event",
-        "Site",
-        "Date",
-        "Round",
-        "White",
-        "Black",
-        "Result",
-        "Annotator",
-        "SetUp",
-        "Setup",
-        "FEN",
-        "Fen",
-        "PlyCount",
-        "EventDate",
-        "EventEndDate",
-        "SourceTitle",
-        "Source",
-        "SourceDate",
-        "SourceVersionDate",
-        "WhiteTeam",
-        "BlackTeam",
-    ];
-    const PRIVATE: [&str; 14] = [
-        "CbhLang",
-        "CbhLead",
-        "CbhBefore",
-        "CbhTeamEvent",
-        "CbhWhite",
-        "CbhBlack",
-        "CbhSubEco",
-        "CbhWhiteTeam",
-        "CbhBlackTeam",
-        "CbhLineEval",
-        "CbhMedals",
-        "CbhTopGame",
-        "CbhWhiteEloType",
-        "CbhBlackEloType",
-    ];
-    HEADERS.contains(&name)
-        || PRIVATE.contains(&name)
-        || TAG_NAMES.contains(&name)
-        || name.starts_with(OTHER)
-        || name.starts_with(exact::NAME)
+    NAMES.contains_key(name) || name.starts_with(OTHER) || name.starts_with(exact::NAME)
 }
 
 /// Whether a value says that a header is not given.
@@ -187,19 +186,17 @@ const SPELLED: [&str; 26] = [
     "TimeControl",
 ];
 
-/// The tag pairs of one game that no header has taken yet.
+/// The tag pairs of one game, of which headers take theirs.
 struct TagPairs<'t, 'l> {
     leniency: &'l mut Leniency,
     text: &'t [u8],
-    pairs: Vec<Option<TagPair<'t>>>,
-    /// The first tag of each name.
-    index: HashMap<&'t str, usize>,
-    /// Whether a name is there twice.
+    pairs: Vec<TagPair<'t>>,
+    /// The pairs that headers took.
+    is_taken: Vec<bool>,
+    /// The first pair of each of [`NAMES`].
+    first: [Option<u16>; KNOWN],
+    /// Whether a header's name is there twice.
     has_second: bool,
-    /// The tags that headers took.
-    taken: Vec<(&'t str, Cow<'t, str>)>,
-    /// Where the value of each tag stands.
-    places: Vec<TextPlace>,
 }
 
 impl<'t, 'l> TagPairs<'t, 'l> {
@@ -215,22 +212,23 @@ impl<'t, 'l> TagPairs<'t, 'l> {
         let mut tags = TagPairs {
             leniency,
             text,
-            pairs: Vec::with_capacity(pairs.len()),
-            index: HashMap::with_capacity(pairs.len()),
+            is_taken: vec![false; pairs.len()],
+            pairs,
+            first: [None; KNOWN],
             has_second: false,
-            taken: Vec::new(),
-            places: pairs.iter().map(|pair| pair.place).collect(),
         };
-        for pair in pairs {
-            let at = tags.pairs.len();
-            let first = *tags.index.entry(pair.name).or_insert(at);
-            if first != at {
+        // There are at most `MAX_TAGS`.
+        for (at, pair) in (0..).zip(&tags.pairs) {
+            let Some(first) = NAMES.get(pair.name).and_then(|at| tags.first.get_mut(*at)) else {
+                continue;
+            };
+            if first.is_some() {
                 if ONCE.contains(&pair.name) && !tags.leniency.is_import() {
-                    return Err(tags.second(&pair));
+                    return Err(tags.second(pair));
                 }
                 tags.has_second = true;
             }
-            tags.pairs.push(Some(pair));
+            first.get_or_insert(at);
         }
         Ok(tags)
     }
@@ -242,31 +240,54 @@ impl<'t, 'l> TagPairs<'t, 'l> {
     }
 
     /// Takes note of a tag in another form, which a header may have taken.
-    fn notes(&mut self, name: &str, liberty: Liberty) {
-        let place = self.index.get(name).and_then(|at| self.places.get(*at));
-        let place = place.copied().unwrap_or(self.leniency.here);
+    fn notes(&mut self, name: Name, liberty: Liberty) {
+        let pair = self.first(name as usize).and_then(|at| self.pairs.get(at));
+        let place = pair.map_or(self.leniency.here, |pair| pair.place);
         self.leniency.taken.note(liberty, place);
     }
 
-    fn get(&self, name: &str) -> Option<&TagPair<'t>> {
-        self.pairs.get(*self.index.get(name)?)?.as_ref()
+    /// Where the first pair of a name is, which is one of [`NAMES`].
+    fn first(&self, name: usize) -> Option<usize> {
+        self.first.get(name)?.map(usize::from)
     }
 
-    fn take(&mut self, name: &str) -> Option<TagPair<'t>> {
-        let at = *self.index.get(name)?;
-        let pair = self.pairs.get_mut(at)?.take()?;
-        self.taken.push((pair.name, pair.value.clone()));
-        Some(pair)
+    fn get(&self, name: Name) -> Option<&TagPair<'t>> {
+        let at = self.first(name as usize)?;
+        self.pairs.get(at).filter(|_| !self.is_taken(at))
+    }
+
+    fn is_taken(&self, at: usize) -> bool {
+        self.is_taken.get(at) == Some(&true)
+    }
+
+    fn take(&mut self, name: Name) -> Option<TagPair<'t>> {
+        self.take_first(name as usize)
+    }
+
+    fn take_first(&mut self, name: usize) -> Option<TagPair<'t>> {
+        let at = self.first(name)?;
+        let is_taken = self.is_taken.get_mut(at).filter(|is_taken| !**is_taken)?;
+        *is_taken = true;
+        self.pairs.get(at).cloned()
+    }
+
+    /// Leaves a pair that was taken to be a foreign tag.
+    #[cold]
+    fn leave(&mut self, name: Name) {
+        let at = self.first(name as usize);
+        if let Some(is_taken) = at.and_then(|at| self.is_taken.get_mut(at)) {
+            *is_taken = false;
+        }
     }
 
     /// The value; nothing for an absent tag.
-    fn text(&mut self, name: &str) -> String {
+    fn text(&mut self, name: Name) -> String {
         let value = self.take(name).map(|pair| pair.value.into_owned());
         value.unwrap_or_default()
     }
 
     /// The value; nothing for an absent tag and for `?`.
-    fn text_or_unknown(&mut self, name: &str) -> String {
+    fn text_or_unknown(&mut self, name: Name) -> String {
         let mut value = self.text(name);
         if value == "?" {
             value.clear();
@@ -278,7 +299,7 @@ impl<'t, 'l> TagPairs<'t, 'l> {
     /// and stays a foreign tag, unless it says just that.
     fn value<T: Default>(
         &mut self,
-        name: &'static str,
+        name: Name,
         expected: &'static str,
         parse: impl FnOnce(&str) -> TagValue<T>,
     ) -> Result<T, Error> {
@@ -304,19 +325,19 @@ impl<'t, 'l> TagPairs<'t, 'l> {
     }
 
     /// Whether a tag whose value does not fit stays one of its own.
-    fn keeps(&mut self, name: &'static str) -> bool {
+    fn keeps(&mut self, name: Name) -> bool {
         let is_import = self.leniency.is_import();
         if is_import {
-            self.notes(name, Liberty::TagKept(name));
+            self.notes(name, Liberty::TagKept(name.text()));
         }
         is_import
     }
 
-    fn number<N: TryFrom<u64> + Default>(&mut self, name: &'static str) -> Result<N, Error> {
+    fn number<N: TryFrom<u64> + Default>(&mut self, name: Name) -> Result<N, Error> {
         self.value(name, "a smaller number", number)
     }
 
-    fn elo(&mut self, name: &'static str) -> Result<u16, Error> {
+    fn elo(&mut self, name: Name) -> Result<u16, Error> {
         let is_import = self.leniency.is_import();
         self.value(name, "a smaller number", |text| match number(text) {
             TagValue::Known(elo) if is_import && elo > HIGHEST_ELO => TagValue::DoesNotFit,
@@ -324,7 +345,7 @@ impl<'t, 'l> TagPairs<'t, 'l> {
         })
     }
 
-    fn date(&mut self, name: &'static str) -> Result<Date, Error> {
+    fn date(&mut self, name: Name) -> Result<Date, Error> {
         if self.leniency.is_import()
             && let Some(pair) = self.get(name)
             && date(pair.value.trim()) == TagValue::DoesNotFit
@@ -337,12 +358,12 @@ impl<'t, 'l> TagPairs<'t, 'l> {
     /// A date in another form; one that is not understood wholly stays a tag of
     /// its own.
     #[cold]
-    fn date_in_words(&mut self, name: &'static str) -> Date {
+    fn date_in_words(&mut self, name: Name) -> Date {
         let value = self.get(name).map(|pair| pair.value.trim());
         let found = value.and_then(date_in_words);
         let (date, liberty) = match found.unwrap_or(InWords::Partly(Date::UNKNOWN)) {
             InWords::Whole(date) => (date, Liberty::DateOrder),
-            InWords::Partly(date) => (date, Liberty::TagKept(name)),
+            InWords::Partly(date) => (date, Liberty::TagKept(name.text())),
             InWords::Unsure(date) => (date, Liberty::DateUnsure),
         };
         self.notes(name, liberty);
@@ -352,7 +373,7 @@ impl<'t, 'l> TagPairs<'t, 'l> {
         date
     }
 
-    fn nation(&mut self, name: &'static str) -> Result<Nation, Error> {
+    fn nation(&mut self, name: Name) -> Result<Nation, Error> {
         let parse = |code: &str| match Nation::from_code(code) {
             Some(nation) => TagValue::Known(nation),
             None => number(code).map(Nation),
@@ -364,7 +385,7 @@ impl<'t, 'l> TagPairs<'t, 'l> {
     /// is an error in a save.
     fn private_value<T>(
         &mut self,
-        name: &'static str,
+        name: Name,
         expected: &'static str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Result<Option<T>, Error> {
@@ -382,10 +403,15 @@ impl<'t, 'l> TagPairs<'t, 'l> {
     }
 
     #[cold]
-    fn misfit_of(&self, name: &str, expected: &'static str) -> Error {
+    fn misfit_of(&self, name: Name, expected: &'static str) -> Error {
         match self.get(name) {
             Some(pair) => self.misfit(pair, expected),
-            None => Error::new(self.text, TextPlace::START, name.to_owned(), expected),
+            None => Error::new(
+                self.text,
+                TextPlace::START,
+                name.text().to_owned(),
+                expected,
+            ),
         }
     }
 
@@ -400,28 +426,30 @@ impl<'t, 'l> TagPairs<'t, 'l> {
     /// # Errors
     ///
     /// A second tag of a header that says something else than the first.
-    fn foreign(mut self, foreign: &mut Vec<(String, String)>) -> Result<(), Error> {
-        for at in 0..self.pairs.len() {
-            let Some(pair) = self.pairs.get_mut(at).and_then(Option::take) else {
+    fn foreign(self, foreign: &mut Vec<(String, String)>) -> Result<(), Error> {
+        for (at, pair) in self.pairs.iter().enumerate() {
+            if self.is_taken(at) {
                 continue;
-            };
-            if self.has_second
-                && let Some((_, value)) = self.taken.iter().find(|(name, _)| *name == pair.name)
+            }
+            let first = NAMES.get(pair.name).filter(|_| self.has_second);
+            let first = first.and_then(|name| self.first(*name));
+            if let Some(first) = first.filter(|first| self.is_taken(*first))
+                && let Some(first) = self.pairs.get(first)
             {
-                if *value == pair.value {
+                if first.value == pair.value {
                     if self.leniency.is_import() {
                         self.leniency.taken.note(Liberty::TagTwice, pair.place);
                     }
                     continue;
                 }
                 if !self.leniency.is_import() {
-                    return Err(self.second(&pair));
+                    return Err(self.second(pair));
                 }
                 self.leniency.taken.note(Liberty::TagAgain, pair.place);
             }
             let name = pair.name.strip_prefix(OTHER).unwrap_or(pair.name);
             let is_odd = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
-            foreign.push((name.replace(is_odd, "_"), pair.value.into_owned()));
+            foreign.push((name.replace(is_odd, "_"), pair.value.clone().into_owned()));
         }
         Ok(())
     }
@@ -483,17 +511,20 @@ impl TagPairs<'_, '_> {
     /// has not.
     fn start(&mut self, start: &mut Start) -> Result<Option<(String, String)>, Error> {
         start.is_chess960 = self
-            .get("Variant")
+            .get(Name::Variant)
             .is_some_and(|pair| is_chess960(&pair.value));
         if start.is_chess960 {
-            self.take("Variant");
-        } else if let Some(pair) = self.get("Variant").filter(|pair| !is_chess(&pair.value)) {
+            self.take(Name::Variant);
+        } else if let Some(pair) = self
+            .get(Name::Variant)
+            .filter(|pair| !is_chess(&pair.value))
+        {
             let variant = Liberty::OtherVariant(VariantName::of(&pair.value));
             self.leniency.taken.note(variant, pair.place);
         }
-        let said = self.take("SetUp").or_else(|| self.take("Setup"));
+        let said = self.take(Name::SetUp).or_else(|| self.take(Name::Setup));
         let is_import = self.leniency.is_import();
-        let fen = self.take("FEN").or_else(|| self.take("Fen"));
+        let fen = self.take(Name::FEN).or_else(|| self.take(Name::Fen));
         let is_void = |pair: &TagPair<'_>| is_import && is_no_fen(pair.value.trim());
         let has_void = fen.as_ref().is_some_and(is_void);
         let Some(pair) = fen.filter(|pair| !is_void(pair)) else {
@@ -501,7 +532,7 @@ impl TagPairs<'_, '_> {
                 return Err(self.misfit(pair, "a tag FEN with the position"));
             }
             if said.is_some() || has_void {
-                let name = if has_void { "FEN" } else { "SetUp" };
+                let name = if has_void { Name::FEN } else { Name::SetUp };
                 self.notes(name, Liberty::NoSetUp);
             }
             if start.is_chess960 {
@@ -538,36 +569,39 @@ impl TagPairs<'_, '_> {
     }
 
     fn roster(&mut self, headers: &mut Headers) -> Result<(), Error> {
-        headers.tournament.title = self.text_or_unknown("Event");
-        headers.tournament.place = self.text_or_unknown("Site");
+        headers.tournament.title = self.text_or_unknown(Name::Event);
+        headers.tournament.place = self.text_or_unknown(Name::Site);
         let is_unsaid = |pair: &TagPair<'_>| {
             let value = pair.value.trim();
             value != "?" && !value.contains("??") && date(value) == TagValue::Known(Date::UNKNOWN)
         };
-        if self.get("Date").is_some_and(is_unsaid) {
-            self.notes("Date", Liberty::DateForm);
+        if self.get(Name::Date).is_some_and(is_unsaid) {
+            self.notes(Name::Date, Liberty::DateForm);
         }
-        headers.date = self.date("Date")?;
-        headers.white = self.player("White", "CbhWhite");
-        headers.black = self.player("Black", "CbhBlack");
+        headers.date = self.date(Name::Date)?;
+        headers.white = self.player(Name::White, Name::CbhWhite);
+        headers.black = self.player(Name::Black, Name::CbhBlack);
         Ok(())
     }
 
     /// The round. One that our headers cannot hold, `Final` or `5.2.1`, is
     /// given as a foreign tag too.
     fn round(&mut self, headers: &mut Headers) -> Option<(String, String)> {
-        let is_given = self.get("Round").is_some();
-        let value = self.text("Round");
+        let is_given = self.get(Name::Round).is_some();
+        let value = self.text(Name::Round);
         (headers.round, headers.subround) = round(&value);
-        if is_given && is_plain_round(&value) && !is_shown_so(&value) {
-            self.notes("Round", Liberty::RoundForm);
+        if !is_plain_round(&value) {
+            return Some(("Round".to_owned(), value));
         }
-        (!is_plain_round(&value)).then(|| ("Round".to_owned(), value))
+        if is_given && !is_shown_so(&value) {
+            self.notes(Name::Round, Liberty::RoundForm);
+        }
+        None
     }
 
     /// The name, split at its first comma; but as `parts` says, if joining
     /// these parts gives the same.
-    fn player(&mut self, name: &str, parts: &str) -> PlayerName {
+    fn player(&mut self, name: Name, parts: Name) -> PlayerName {
         let joined = self.text(name);
         let parts = self.text(parts);
         let agrees = |player: &PlayerName| player.joined() == joined;
@@ -592,14 +626,16 @@ impl TagPairs<'_, '_> {
         is_chess960: bool,
     ) -> Result<(), Error> {
         let has_place = !is_chess960 || !self.leniency.is_import();
-        headers.eco = self.value("ECO", "a code from A00 to E99", |text| match eco(text) {
-            TagValue::Known(Some(_)) if !has_place => TagValue::DoesNotFit,
-            eco => eco,
+        headers.eco = self.value(Name::ECO, "a code from A00 to E99", |text| {
+            match eco(text) {
+                TagValue::Known(Some(_)) if !has_place => TagValue::DoesNotFit,
+                eco => eco,
+            }
         })?;
-        headers.white_elo = self.elo("WhiteElo")?;
-        headers.black_elo = self.elo("BlackElo")?;
-        headers.annotator = self.text("Annotator");
-        let sub_code = self.private_value("CbhSubEco", "two digits", sub_code)?;
+        headers.white_elo = self.elo(Name::WhiteElo)?;
+        headers.black_elo = self.elo(Name::BlackElo)?;
+        headers.annotator = self.text(Name::Annotator);
+        let sub_code = self.private_value(Name::CbhSubEco, "two digits", sub_code)?;
         if let (Some(code), Some(sub_code)) = (headers.eco, sub_code) {
             headers.eco = Eco::new(code.index(), sub_code);
         }
@@ -607,44 +643,39 @@ impl TagPairs<'_, '_> {
     }
 
     fn event(&mut self, tournament: &mut Tournament) -> Result<(), Error> {
-        tournament.start = self.date("EventDate")?;
-        tournament.end = self.date("EventEndDate")?;
-        let event = self.value("EventType", "the kind of an event", event_type)?;
+        tournament.start = self.date(Name::EventDate)?;
+        tournament.end = self.date(Name::EventEndDate)?;
+        let event = self.value(Name::EventType, "the kind of an event", event_type)?;
         tournament.kind = event.kind;
         tournament.is_team_event = event.is_team_event;
-        let kind = self.private_value("CbhTeamEvent", "none or team", team_event_kind)?;
+        let kind = self.private_value(Name::CbhTeamEvent, "none or team", team_event_kind)?;
         if let Some(kind) = kind.filter(|_| event.kind == EventKind::Team) {
             tournament.kind = kind;
             tournament.is_team_event = true;
         }
         tournament.speed = event.speed;
-        tournament.rounds = self.number("EventRounds")?;
-        tournament.nation = self.nation("EventCountry")?;
-        tournament.category = self.value("EventCategory", "a smaller number", category)?;
+        tournament.rounds = self.number(Name::EventRounds)?;
+        tournament.nation = self.nation(Name::EventCountry)?;
+        tournament.category = self.value(Name::EventCategory, "a smaller number", category)?;
         Ok(())
     }
 
     fn source(&mut self, source: &mut Source) -> Result<(), Error> {
-        source.title = self.text("SourceTitle");
-        source.publisher = self.text("Source");
-        source.published = self.date("SourceDate")?;
-        source.version = self.number("SourceVersion")?;
-        source.version_date = self.date("SourceVersionDate")?;
-        source.quality = self.number("SourceQuality")?;
+        source.title = self.text(Name::SourceTitle);
+        source.publisher = self.text(Name::Source);
+        source.published = self.date(Name::SourceDate)?;
+        source.version = self.number(Name::SourceVersion)?;
+        source.version_date = self.date(Name::SourceVersionDate)?;
+        source.quality = self.number(Name::SourceQuality)?;
         Ok(())
     }
 
     /// A team. Its number stands in Roman behind the title: if it does not,
     /// somebody has named another team, and the number is not for that.
-    fn team(
-        &mut self,
-        title: &str,
-        nation: &'static str,
-        details: &'static str,
-    ) -> Result<Team, Error> {
+    fn team(&mut self, title: Name, nation: Name, details: Name) -> Result<Team, Error> {
         let is_given = [title, nation, details]
             .iter()
-            .any(|name| self.get(name).is_some());
+            .any(|name| self.get(*name).is_some());
         let expected = "number and year, such as 2 2015/16";
         let details = self.private_value(details, expected, team_details)?;
         let (mut number, year, is_season) = details.unwrap_or_default();
@@ -667,20 +698,23 @@ impl TagPairs<'_, '_> {
 
     fn private(&mut self, headers: &mut Headers) -> Result<(), Error> {
         let byte = "a number up to 255";
-        let evaluation = self.private_value("CbhLineEval", byte, |text| text.parse().ok())?;
+        let evaluation = self.private_value(Name::CbhLineEval, byte, |text| text.parse().ok())?;
         headers.line_evaluation = evaluation.unwrap_or_default();
         let bits = "a number up to 65535";
-        let medals = self.private_value("CbhMedals", bits, |text| text.parse().ok())?;
+        let medals = self.private_value(Name::CbhMedals, bits, |text| text.parse().ok())?;
         headers.medals = medals.unwrap_or_default();
-        let is_top_game = self.private_value("CbhTopGame", "1", |text| Some(text == "1"))?;
+        let is_top_game = self.private_value(Name::CbhTopGame, "1", |text| Some(text == "1"))?;
         headers.is_top_game = is_top_game.unwrap_or_default();
         let digits = "32 hexadecimal digits";
-        let kind = self.private_value("CbhWhiteEloType", digits, rating_type)?;
+        let kind = self.private_value(Name::CbhWhiteEloType, digits, rating_type)?;
         headers.white_elo_type = kind.unwrap_or_default();
-        let kind = self.private_value("CbhBlackEloType", digits, rating_type)?;
+        let kind = self.private_value(Name::CbhBlackEloType, digits, rating_type)?;
         headers.black_elo_type = kind.unwrap_or_default();
-        for (title, name) in headers.tag.titles.iter_mut().zip(TAG_NAMES) {
-            *title = self.text(name);
+        for (title, name) in headers.tag.titles.iter_mut().zip(FIRST_LABEL..) {
+            let label = self.take_first(name);
+            *title = label
+                .map(|pair| pair.value.into_owned())
+                .unwrap_or_default();
         }
         Ok(())
     }
@@ -688,10 +722,10 @@ impl TagPairs<'_, '_> {
     /// Reads the settings for all remarks. Returns those that are still open.
     fn of_remarks(&mut self, remarks: &mut Remarks) -> Result<Unspecified, Error> {
         let code = "the code of a language, such as en, any or cb42";
-        let language = self.private_value("CbhLang", code, language_of)?;
+        let language = self.private_value(Name::CbhLang, code, language_of)?;
         let byte = "a number up to 255";
-        let lead = self.private_value("CbhLead", byte, |text| text.parse().ok())?;
-        let names = self.take("CbhBefore");
+        let lead = self.private_value(Name::CbhLead, byte, |text| text.parse().ok())?;
+        let names = self.take(Name::CbhBefore);
         remarks.exact = self.exact_forms();
         remarks.style = Style {
             language: language.unwrap_or_default(),
@@ -712,9 +746,9 @@ impl TagPairs<'_, '_> {
     /// The exact forms of questions; not those of which a tag is gone.
     fn exact_forms(&mut self) -> Exact {
         let mut forms = String::new();
-        if self.index.keys().any(|name| name.starts_with(exact::NAME)) {
-            for number in 1..=exact::MOST_TAGS {
-                let form = self.take(&format!("{}{number}", exact::NAME));
+        if (FIRST_EXACT..KNOWN).any(|name| self.first(name).is_some()) {
+            for name in FIRST_EXACT..KNOWN {
+                let form = self.take_first(name);
                 forms.push_str(form.as_ref().map_or(",", |form| form.value.trim()));
             }
         }
@@ -726,12 +760,12 @@ impl TagPairs<'_, '_> {
     /// `1/2` are written by other programs.
     fn result(&mut self) -> Result<Option<GameResult>, Error> {
         let is_unequal = |pair: &TagPair<'_>| unequal_result(pair.value.as_bytes()).is_some();
-        let exact = if self.get("CbhResult").is_some_and(is_unequal) {
+        let exact = if self.get(Name::CbhResult).is_some_and(is_unequal) {
             None
         } else {
-            self.private_value("CbhResult", "one of +:- -:+ =:= 0-0", exact_result)?
+            self.private_value(Name::CbhResult, "one of +:- -:+ =:= 0-0", exact_result)?
         };
-        let Some(pair) = self.take("Result") else {
+        let Some(pair) = self.take(Name::Result) else {
             return Ok(exact);
         };
         let word = pair.value.trim();
@@ -751,8 +785,7 @@ impl TagPairs<'_, '_> {
                     if !self.leniency.accept(Liberty::TagKept("Result")) {
                         return Err(self.misfit(&pair, "1-0, 0-1, 1/2-1/2 or *"));
                     }
-                    self.taken.pop();
-                    self.pairs.push(Some(pair));
+                    self.leave(Name::Result);
                     return Ok(exact);
                 }
                 result
@@ -762,7 +795,7 @@ impl TagPairs<'_, '_> {
             || self.leniency.unequal.is_some()
         {
             // An unequal result beside another is that no more.
-            self.take("CbhResult");
+            self.take(Name::CbhResult);
         }
         let agreeing =
             exact.filter(|exact| stated.is_none_or(|stated| stated.pgn() == exact.pgn()));
@@ -774,19 +807,22 @@ impl TagPairs<'_, '_> {
 /// another form than ours stays a foreign tag.
 impl TagPairs<'_, '_> {
     fn clocks(&mut self, remarks: &mut Remarks) {
-        for (name, color) in [("WhiteClock", Color::White), ("BlackClock", Color::Black)] {
+        for (name, color) in [
+            (Name::WhiteClock, Color::White),
+            (Name::BlackClock, Color::Black),
+        ] {
             self.remark(name, remarks, |text| {
                 Some(Annotation::Clock(color, clock_as_ours(text)?))
             });
         }
-        self.remark("TimeControl", remarks, |text| {
+        self.remark(Name::TimeControl, remarks, |text| {
             time_control_as_ours(text).map(Annotation::TimeControl)
         });
     }
 
     fn remark(
         &mut self,
-        name: &str,
+        name: Name,
         remarks: &mut Remarks,
         parse: impl FnOnce(&str) -> Option<Annotation>,
     ) {

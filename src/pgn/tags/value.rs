@@ -91,25 +91,31 @@ pub(super) fn round(text: &str) -> (u8, u8) {
 /// Whether round and subround are all that a round says: whether it would be
 /// shown so, but for `5(2)`, leading zeros and blanks.
 pub(super) fn is_plain_round(text: &str) -> bool {
-    let (number, subround) = round(text);
-    let mut shown = Vec::new();
-    append_round(number, subround, &mut shown);
+    let shown = shown_round(text);
     let text = text.trim();
+    if text.is_empty() || text.as_bytes() == shown {
+        return true;
+    }
     let dotted = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
         Some((first, second)) => format!("{first}.{second}"),
         None => text.to_owned(),
     };
     let parts = dotted.split('.').map(|part| part.trim_start_matches('0'));
     let plain = parts.collect::<Vec<_>>().join(".");
-    text.is_empty() || plain.as_bytes() == shown
+    plain.as_bytes() == shown
 }
 
 /// Whether a round is written as we write it.
 pub(super) fn is_shown_so(text: &str) -> bool {
+    text.as_bytes() == shown_round(text)
+}
+
+/// The round that is read of a text as we write it.
+fn shown_round(text: &str) -> Vec<u8> {
     let (number, subround) = round(text);
-    let mut shown = Vec::new();
+    let mut shown = Vec::with_capacity(8);
     append_round(number, subround, &mut shown);
-    text.as_bytes() == shown
+    shown
 }
 
 /// `C89`, without a sub-code.
