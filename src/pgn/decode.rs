@@ -39,6 +39,9 @@ pub const END_OF_ONE_GAME: &str = "the end of the text after one game";
 /// one remark of at most 64 KiB, so that it cannot hold as many.
 const MAX_TAGS: usize = 1 << 13;
 
+/// Most games have no more.
+const USUAL_TAGS: usize = 20;
+
 const MOVE_OR_RESULT: &str = "a move, a comment or the result";
 
 /// Reads the text of exactly one game.
@@ -154,7 +157,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     let mut remarks = Remarks::default();
     let start = lexer.here();
     let begin = start.offset;
-    let mut pairs = Vec::new();
+    let mut pairs = Vec::with_capacity(USUAL_TAGS);
     let mut opening = Vec::new();
     let first = loop {
         match next_token(lexer, begin)? {

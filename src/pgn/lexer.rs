@@ -133,6 +133,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// Reads on from a place.
+    #[inline]
     pub(super) fn go_to(&mut self, place: TextPlace) {
         self.here = place;
     }

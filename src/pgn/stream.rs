@@ -432,6 +432,10 @@ impl<R: BufRead> Sections<R> {
                     return Ok(self.end_of_comment().or_else(|| self.last_section()));
                 }
             }
+            if self.perhaps.is_none() && self.state.passes(&self.text, start) {
+                self.next_line += 1;
+                continue;
+            }
             self.part_line(start);
             let line = self.text.get(start..).unwrap_or_default();
             let ends_line = is_whole_line(line);
@@ -565,7 +569,10 @@ impl<R: BufRead> Sections<R> {
     /// Gives what stands before an offset, which the next section begins at,
     /// in the line `next`.
     fn cut_at(&mut self, offset: usize, next: usize) -> Section {
-        let rest = self.text.split_off(offset);
+        // The next game is often as long.
+        let mut rest = Vec::with_capacity(self.text.len().min(LONG_BYTES));
+        rest.extend_from_slice(self.text.get(offset..).unwrap_or_default());
+        self.text.truncate(offset);
         let text = std::mem::replace(&mut self.text, rest);
         let line = std::mem::replace(&mut self.line, next);
         Section::whole(line, text)
@@ -723,6 +730,38 @@ impl<R: BufRead> Iterator for Sections<R> {
 }
 
 impl ScanState {
+    /// Takes note of the last line of a text if it is as nearly all are: one whole tag
+    /// pair below others, or moves of a game that has some. No game begins in it. All
+    /// other lines are left to [`look_at`](ScanState::look_at).
+    fn passes(&mut self, text: &[u8], start: usize) -> bool {
+        let line = text.get(start..).unwrap_or_default();
+        let Some(line) = line.strip_suffix(b"\n") else {
+            return false;
+        };
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if self.in_comment || self.is_apart || self.value_lines > 0 {
+            return false;
+        }
+        if self.has_moves {
+            let is_of_moves = |byte: &u8| matches!(byte, b' '..=b'~') && !b"[{;%".contains(byte);
+            let passes = matches!(self.seen, Seen::Game)
+                && line.first().is_some_and(|byte| *byte != b' ')
+                && line.iter().all(is_of_moves);
+            if passes {
+                (self.moves_end, self.has_result) = (text.len(), None);
+                self.is_beside_moves = false;
+            }
+            return passes;
+        }
+        let tag = roster_bit(line);
+        let passes = tag & self.roster == 0 && is_plain_tag_pair(line);
+        if passes {
+            self.roster |= tag;
+            self.seen = Seen::Game;
+        }
+        passes
+    }
+
     /// Whether a line begins another game than what came before it in the
     /// text.
     fn begins_game(&mut self, line: &[u8], text: &[u8]) -> bool {
@@ -979,6 +1018,21 @@ fn tag_pair_len(line: &[u8]) -> Option<usize> {
             [] => return None,
         }
     }
+}
+
+/// Whether a line is one tag pair, of ASCII and without signs that need escapes.
+fn is_plain_tag_pair(line: &[u8]) -> bool {
+    let Some(inside) = line
+        .strip_prefix(b"[")
+        .and_then(|line| line.strip_suffix(b"\"]"))
+    else {
+        return false;
+    };
+    let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+    let len = inside.iter().take_while(is_of_name).count();
+    let value = inside.get(len..).and_then(|rest| rest.strip_prefix(b" \""));
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    len > 0 && value.is_some_and(|value| value.iter().all(is_plain))
 }
 
 /// The bit of the tag of [`ROSTER`] that a line begins with, in whatever

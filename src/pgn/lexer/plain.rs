@@ -1,8 +1,10 @@
-//! Moves as nearly all texts have them, found without making tokens of each
-//! sign: `12. Nf3`, `Nf6`. What is written in any other way is left to the
-//! tokens, and so is all that may be wrong.
+//! Moves and tag pairs as nearly all texts have them: `12. Nf3`, `Nf6`, found
+//! without making tokens of each sign, and `[White "Carlsen, M"]`. What is written
+//! in any other way is left to the tokens, and so is all that may be wrong.
 
-use super::{Lexer, MoveNumber};
+use std::borrow::Cow;
+
+use super::{Lexer, MoveNumber, TagPair, is_plain};
 use crate::pgn::place::TextPlace;
 
 /// A move that may be plain, see [`Lexer::plain_move`].
@@ -18,6 +20,7 @@ pub(in crate::pgn) struct PlainMove<'t> {
 
 impl PlainMove<'_> {
     /// Where the word ends.
+    #[inline]
     pub(in crate::pgn) fn end(&self) -> TextPlace {
         let offset = self.place.offset + self.word.len();
         TextPlace {
@@ -32,6 +35,7 @@ const MOST_DIGITS: usize = 4;
 
 impl<'t> Lexer<'t> {
     /// The move that is read next, if it stands there plainly; nothing is read.
+    #[inline]
     pub(in crate::pgn) fn plain_move(&self) -> Option<PlainMove<'t>> {
         let place = self.after_plain_blanks(self.here)?;
         let (number, place) = self.plain_number(place)?;
@@ -50,8 +54,33 @@ impl<'t> Lexer<'t> {
         })
     }
 
+    /// The tag pair that is read next, if it stands alone on its line, with one blank
+    /// inside and a value of ASCII without escapes, and the place behind it; nothing is
+    /// read.
+    pub(super) fn plain_tag(&self) -> Option<(TagPair<'t>, TextPlace)> {
+        let mut place = self.here;
+        let inside = self.text.get(place.offset..)?.strip_prefix(b"[")?;
+        let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        let (name, rest) = inside.split_at_checked(inside.iter().take_while(is_of_name).count())?;
+        let rest = rest.strip_prefix(b" \"").filter(|_| !name.is_empty())?;
+        let is_of_value = |byte: &&u8| is_plain(**byte) && !matches!(byte, b'"' | b'\\');
+        let (value, rest) = rest.split_at_checked(rest.iter().take_while(is_of_value).count())?;
+        if !matches!(rest, [b'"', b']', b'\n' | b'\r', ..]) {
+            return None;
+        }
+        place.offset += 1 + name.len() + 2;
+        let pair = TagPair {
+            name: std::str::from_utf8(name).ok()?,
+            value: Cow::Borrowed(std::str::from_utf8(value).ok()?),
+            place,
+        };
+        place.offset += value.len() + 2;
+        Some((pair, place))
+    }
+
     /// A number with dots, if one stands here, and the place behind it; `None` where
     /// that is not plain.
+    #[inline]
     fn plain_number(&self, mut place: TextPlace) -> Option<(Option<MoveNumber>, TextPlace)> {
         let rest = self.text.get(place.offset..)?;
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -73,6 +102,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The place behind spaces and line ends; `None` before an escaped line.
+    #[inline]
     fn after_plain_blanks(&self, mut place: TextPlace) -> Option<TextPlace> {
         loop {
             match self.text.get(place.offset)? {
@@ -86,6 +116,7 @@ impl<'t> Lexer<'t> {
     }
 }
 
+#[inline]
 fn is_of_move(byte: u8) -> bool {
     matches!(
         byte,
@@ -123,6 +154,39 @@ mod tests {
             "\n%. e4 x",
         ] {
             assert_eq!(read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_plain_tag_is_read_as_every_other() {
+        let value = r#""Carlsen, M [x] {y} ;""#;
+        let text = format!("[White_2 {value}]\r\n");
+        let mut lexer = Lexer::from_line(text.as_bytes(), 7);
+        let plain = Lexer::plain_tag(&Lexer {
+            text: text.as_bytes(),
+            ..lexer.clone()
+        });
+        let (pair, behind) = plain.unwrap();
+        // Without the line's end it is read the long way.
+        assert_eq!(lexer.plain_tag(), None);
+        assert_eq!(lexer.next().unwrap().1, super::super::Token::Tag(pair));
+        assert_eq!(lexer.here(), behind);
+        for other in [
+            "[A  \"b\"]\n",
+            "[A \"b\" ]\n",
+            "[A \"b\"] \n",
+            "[A \"b\"]",
+            "[A \"b\"c\"]\n",
+            "[A \"b\\c\"]\n",
+            "[A \"\u{e9}\"]\n",
+            "[A \"\t\"]\n",
+            "[A-B \"c\"]\n",
+            "[ \"c\"]\n",
+            "[A \"b\n\"]\n",
+        ] {
+            let text = format!("{other}x");
+            let lexer = Lexer::from_line(text.as_bytes(), 1);
+            assert_eq!(lexer.plain_tag(), None, "{other}");
         }
     }
 }

@@ -47,6 +47,57 @@ fn a_section_begins_with_each_first_tag_pair_after_moves() {
 }
 
 #[test]
+fn a_line_that_passes_is_read_as_every_other() {
+    const LINES: [&str; 14] = [
+        "[Event \"A\"]\n",
+        "[Site \"[B]\"]\r\n",
+        "[White \"C\"]\n",
+        "[WhiteElo \"2700\"] \n",
+        "[Broken \"no end\n",
+        "[Other \"a\\\"b\"]\n",
+        "\n",
+        "1. e4 e5 *\n",
+        "2. Nf3 1-0\r\n",
+        "{ words\n",
+        "more } ; words\n",
+        "% escaped\n",
+        "> Nf3 é\n",
+        "end\"]\n",
+    ];
+    let mut passed = [false; LINES.len()];
+    for mut choice in 0..LINES.len().pow(4) {
+        let (mut state, mut text) = (ScanState::default(), String::new());
+        for _ in 0..4 {
+            let (at, line) = (choice % LINES.len(), LINES[choice % LINES.len()]);
+            choice /= LINES.len();
+            let start = text.len();
+            text.push_str(line);
+            let (line, text) = (line.as_bytes(), text.as_bytes());
+            let mut quick = state;
+            let passes = quick.passes(text, start);
+            if passes {
+                passed[at] = true;
+                assert!(state.games_begun_within(line).is_empty());
+                assert!(!state.begins_game(line, text));
+                assert!(state.may_begin_game(line, text, start).is_none());
+            }
+            state.look_at(line, text.len());
+            state.look_behind(text);
+            if passes {
+                let text = String::from_utf8_lossy(text);
+                assert_eq!(format!("{quick:?}"), format!("{state:?}"), "{text}");
+            }
+        }
+    }
+    let expected = [0, 1, 2, 7, 8, 13];
+    assert_eq!(
+        passed,
+        std::array::from_fn(|at| expected.contains(&at)),
+        "lines of the list that pass"
+    );
+}
+
+#[test]
 fn the_longest_comment_or_tag_has_its_place() {
     for (text, place) in [
         (
