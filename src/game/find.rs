@@ -1,8 +1,9 @@
 //! Finds the move that a notation means.
 
-use shakmaty::{Bitboard, File, Move, Rank, Role, Square, attacks};
+use shakmaty::{Bitboard, File, Move, Rank, Role, Square};
 
 use super::Position;
+use super::attacks::on_empty_board;
 
 /// A move as written: the piece, its destination, and as much of its origin as
 /// is given.
@@ -50,22 +51,16 @@ impl Position {
         }
     }
 
-    /// The squares of the pieces that could make the move.
+    /// The squares of the pieces that could make the move if nothing stood between.
     fn origins(&self, wanted: PieceMove) -> Bitboard {
         let PieceMove { role, rank, to, .. } = wanted;
-        let board = self.board();
-        let occupied = board.occupied();
         let (reached_from, file) = match role {
             Role::Pawn => (Bitboard::FULL, wanted.file.or(Some(to.file()))),
-            Role::Knight => (attacks::knight_attacks(to), wanted.file),
-            Role::Bishop => (attacks::bishop_attacks(to, occupied), wanted.file),
-            Role::Rook => (attacks::rook_attacks(to, occupied), wanted.file),
-            Role::Queen => (attacks::queen_attacks(to, occupied), wanted.file),
-            Role::King => (attacks::king_attacks(to), wanted.file),
+            role => (on_empty_board(role, to), wanted.file),
         };
         let on_file = file.map_or(Bitboard::FULL, Bitboard::from_file);
         let on_rank = rank.map_or(Bitboard::FULL, Bitboard::from_rank);
-        board.by_piece(role.of(self.turn())) & reached_from & on_file & on_rank
+        self.board().by_piece(role.of(self.turn())) & reached_from & on_file & on_rank
     }
 
     fn move_from(&self, from: Square, wanted: PieceMove) -> Option<Move> {
