@@ -119,7 +119,7 @@ impl PlayerName {
 }
 
 /// An event: the content of PGN's Event, Site and Event… tags.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tournament {
     /// Name of the event.
     pub title: String,
@@ -214,7 +214,7 @@ pub struct Speed {
 }
 
 /// A publication of games.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     /// Title, such as `TWIC 1134`.
     pub title: String,

@@ -96,6 +96,8 @@ pub struct Saver<'a> {
     /// New records before this id are in the file already; see [`import`].
     laid: u32,
     next_id: u32,
+    /// From this id on the file has no whole record, as far as it was asked.
+    free_from: Option<u32>,
     /// The new header of `.cbj`, and its changed records.
     extended: Option<ExtendedHeader>,
     extended_records: BTreeMap<u32, Vec<u8>>,
@@ -136,6 +138,7 @@ impl<'a> Saver<'a> {
             records: BTreeMap::new(),
             laid: 0,
             next_id: database.last_id().saturating_add(1),
+            free_from: None,
             extended: database.extended.as_ref().map(|(header, _)| *header),
             extended_records: BTreeMap::new(),
             top_games: BTreeMap::new(),
@@ -177,7 +180,7 @@ impl<'a> Saver<'a> {
         let names = self.names(&records, edited)?;
         let page = self.database.code_page();
         let old_text = foreign_tags::stored_text(&stored, page);
-        let edited = &*foreign_tags::with_stored_tags(edited, &names, &old_text);
+        let edited = &*foreign_tags::with_stored_tags(edited, Some(&names), &old_text);
         let new = rewrite(id, &stored, read, edited, page)?;
         self.set_content(&mut records, &before, (&stored, read), (&new, edited))?;
         let is_top_game_no_more = read.headers.is_top_game && !edited.headers.is_top_game;
@@ -204,7 +207,7 @@ impl<'a> Saver<'a> {
     }
 
     /// The next id, which must be free.
-    fn next_free(&self) -> Result<GameId, SaveError> {
+    fn next_free(&mut self) -> Result<GameId, SaveError> {
         self.ensure_sound()?;
         let id = GameId(self.next_id);
         if id.0 > MOST_GAMES {
@@ -267,9 +270,14 @@ impl<'a> Saver<'a> {
         };
         let mut records = before;
         self.event = past.map(|past| past.event).unwrap_or_default();
+        let unfit = self.unfit.len();
         self.set_headers(&mut records, None, game)?;
-        let names = self.names(&records, game)?;
-        let game = &*foreign_tags::with_stored_tags(game, &names, "");
+        let names = if self.unfit.len() > unfit {
+            Some(self.names(&records, game)?)
+        } else {
+            None
+        };
+        let game = &*foreign_tags::with_stored_tags(game, names.as_ref(), "");
         let new = write_encoded(id, game, encoded, self.database.code_page())?;
         if new.annotations.is_some() {
             self.ensure_reads_back(&new, game)?;
@@ -487,7 +495,10 @@ impl Saver<'_> {
     }
 
     /// A used record behind the last one would be overwritten.
-    fn ensure_free(&self, id: GameId) -> Result<(), SaveError> {
+    fn ensure_free(&mut self, id: GameId) -> Result<(), SaveError> {
+        if self.free_from.is_some_and(|free_from| id.0 >= free_from) {
+            return Ok(());
+        }
         let Some(headers) = self.database.storage(FileKind::Headers) else {
             return Ok(());
         };
@@ -495,7 +506,9 @@ impl Saver<'_> {
         let bytes = headers
             .read_up_to(offset_of(id.0), RECORD_BYTES, &mut buffer)
             .map_err(|source| self.database.io(FileKind::Headers, source))?;
-        if bytes.len() == RECORD_BYTES && record::decode_kind(bytes).is_some() {
+        if bytes.len() < RECORD_BYTES {
+            self.free_from = Some(id.0);
+        } else if record::decode_kind(bytes).is_some() {
             let what = format!("a record in use follows the last one, {}", id.0 - 1);
             return Err(SaveError::Damaged(FileKind::Headers, what));
         }

@@ -32,14 +32,15 @@ const FEN: &str = "FEN";
 
 /// Returns the game as it is stored: with its foreign tags in the comment
 /// before the first move, and with tags for the names that `stored` has
-/// truncated. Tags that are in `old_text` keep their order; if it says the same
+/// truncated; without `stored` it has none. Tags that are in `old_text` keep their order; if it says the same
 /// as the new text, it stays as it is.
 pub(in crate::cbh) fn with_stored_tags<'g>(
     game: &'g Game,
-    stored: &Headers,
+    stored: Option<&Headers>,
     old_text: &str,
 ) -> Cow<'g, Game> {
-    let whole = truncated_names(stored, &game.headers);
+    let truncated = |stored| truncated_names(stored, &game.headers);
+    let whole = stored.map(truncated).unwrap_or_default();
     let fen = game.start.written_fen.as_ref();
     if game.foreign_tags.is_empty() && whole.is_empty() && fen.is_none() {
         return Cow::Borrowed(game);
@@ -420,7 +421,7 @@ mod tests {
         let tags = [("WhiteFideId", "1503014"), ("Note", "a \"b\" \\ ]c [%x")];
         for text in [None, Some("A fine game."), Some("With [%cbtag in it")] {
             let game = game(text, &tags);
-            let mut again = with_stored_tags(&game, &game.headers, "").into_owned();
+            let mut again = with_stored_tags(&game, Some(&game.headers), "").into_owned();
             assert!(again.foreign_tags.is_empty());
             lift(&mut again);
             assert_eq!(again.foreign_tags, game.foreign_tags);
@@ -438,10 +439,10 @@ mod tests {
             let mut read = game(Some(stored), &[]);
             lift(&mut read);
             assert!(!read.foreign_tags.is_empty());
-            let again = with_stored_tags(&read, &read.headers, stored).into_owned();
+            let again = with_stored_tags(&read, Some(&read.headers), stored).into_owned();
             assert_eq!(again.annotations, game(Some(stored), &[]).annotations);
             read.foreign_tags.push(("New".to_owned(), "z".to_owned()));
-            let edited = with_stored_tags(&read, &read.headers, stored).into_owned();
+            let edited = with_stored_tags(&read, Some(&read.headers), stored).into_owned();
             assert_ne!(edited.annotations, again.annotations);
             let mut read_again = edited;
             lift(&mut read_again);
@@ -467,7 +468,7 @@ mod tests {
         stored.tournament.place = "?r?mqi".to_owned();
         stored.source.publisher = "Éditions de la".to_owned();
         stored.tag.titles[1] = "é".repeat(99);
-        let mut read = with_stored_tags(&whole, &stored, "").into_owned();
+        let mut read = with_stored_tags(&whole, Some(&stored), "").into_owned();
         read.headers = stored.clone();
         lift(&mut read);
         assert_eq!(
@@ -479,14 +480,14 @@ mod tests {
         // The entity was renamed since; the new name may be a prefix of the old
         // one.
         for last in ["", "M", "Müller", "Müller|MeierMüller|Meier"] {
-            let mut renamed = with_stored_tags(&whole, &stored, "").into_owned();
+            let mut renamed = with_stored_tags(&whole, Some(&stored), "").into_owned();
             renamed.headers = stored.clone();
             renamed.headers.white = player(last, "Karl-Heinz");
             lift(&mut renamed);
             assert_eq!(renamed.headers.white.last, last);
             assert_eq!(renamed.foreign_tags.len(), 1);
         }
-        let mut renamed = with_stored_tags(&whole, &stored, "").into_owned();
+        let mut renamed = with_stored_tags(&whole, Some(&stored), "").into_owned();
         renamed.headers = stored.clone();
         renamed.headers.tournament.place = "Kashgar".to_owned();
         lift(&mut renamed);

@@ -92,7 +92,9 @@ impl std::error::Error for EncodeError {}
 pub fn encode(game: &Game) -> Result<Encoded, EncodeError> {
     let start = &game.start;
     let mut flags = if start.is_chess960 { CHESS960 } else { CHESS };
-    let mut blob = vec![0; HEAD_BYTES];
+    // Nearly all moves take a byte.
+    let mut blob = Vec::with_capacity(HEAD_BYTES + game.tree.len() + 1);
+    blob.resize(HEAD_BYTES, 0);
     if start.is_set_up || start.is_chess960 {
         flags |= SET_UP;
         encode_start(start, &mut blob)?;

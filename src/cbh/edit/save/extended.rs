@@ -45,9 +45,11 @@ impl Saver<'_> {
         id: GameId,
         after: &ExtendedRecord,
     ) -> Result<(), SaveError> {
-        let bare = ExtendedRecord::decode(&ExtendedRecord::new_bytes(120));
-        if self.extended.is_none() && !needs_record(&bare, after) {
-            return Ok(());
+        if self.extended.is_none() {
+            let bare = ExtendedRecord::decode(&ExtendedRecord::new_bytes(120));
+            if !needs_record(&bare, after) {
+                return Ok(());
+            }
         }
         self.reach(id)?;
         let mut bytes = self.extended_records.remove(&id.0).unwrap_or_default();

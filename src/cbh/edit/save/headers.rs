@@ -239,11 +239,13 @@ impl Saver<'_> {
         }
         if let Entity::Tournament(mut found) = self.entities.entity((FileKind::Tournaments, id))? {
             found.end = self.end_date(id)?;
-            self.kept.extend(refused(
-                details_of_tournament(&found),
-                details_of_tournament(new),
-                details_of_tournament(old.unwrap_or(&Tournament::default())),
-            ));
+            if found != *new {
+                self.kept.extend(refused(
+                    details_of_tournament(&found),
+                    details_of_tournament(new),
+                    details_of_tournament(old.unwrap_or(&Tournament::default())),
+                ));
+            }
         }
         Ok(id)
     }
@@ -306,7 +308,10 @@ impl Saver<'_> {
 
     pub(super) fn source(&mut self, old: Option<&Source>, new: &Source) -> Result<u32, SaveError> {
         let (id, is_new) = self.find_or_add(&Entity::Source(new.clone()))?;
-        if !is_new && let Entity::Source(found) = self.entities.entity((FileKind::Sources, id))? {
+        if !is_new
+            && let Entity::Source(found) = self.entities.entity((FileKind::Sources, id))?
+            && found != *new
+        {
             self.kept.extend(refused(
                 details_of_source(&found),
                 details_of_source(new),
