@@ -25,6 +25,14 @@ pub(super) struct TextPlace {
     pub(super) counted_columns: usize,
 }
 
+/// The line and the offset of a [`TextPlace`], which steps take along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LinePlace {
+    pub(super) line: usize,
+    pub(super) line_start: usize,
+    pub(super) offset: usize,
+}
+
 impl Default for TextPlace {
     fn default() -> TextPlace {
         TextPlace::START
@@ -48,6 +56,34 @@ impl TextPlace {
             line_start: offset,
             offset,
             counted: offset,
+            counted_columns: 0,
+        }
+    }
+
+    /// The same without what a column is counted from.
+    pub(super) fn line_place(self) -> LinePlace {
+        LinePlace {
+            line: self.line,
+            line_start: self.line_start,
+            offset: self.offset,
+        }
+    }
+
+    /// A place that is not before this one.
+    pub(super) fn at(self, place: LinePlace) -> TextPlace {
+        let LinePlace {
+            line,
+            line_start,
+            offset,
+        } = place;
+        if line == self.line {
+            return TextPlace { offset, ..self };
+        }
+        TextPlace {
+            line,
+            line_start,
+            offset,
+            counted: line_start,
             counted_columns: 0,
         }
     }

@@ -4,6 +4,7 @@
 use shakmaty::Move;
 
 use super::{MAX_BYTES, MoveText};
+use crate::game::Branch;
 use crate::pgn::lexer::{Lexer, PlainMove};
 use crate::pgn::notation::Notation;
 
@@ -13,12 +14,32 @@ impl<'t> MoveText<'_, 't> {
         if !self.awaits_plain_moves() {
             return;
         }
-        while let Some(plain) = lexer.plain_move()
-            && lexer.offset() - begin <= MAX_BYTES
-            && self.plays(&plain)
+        let mut end = lexer.here().line_place();
+        let mut last = None;
+        // Where the line stood before the last moves, in turns: copying one for each
+        // move is what a run costs beside playing.
+        let (mut even, mut odd) = (self.before.take(), self.earlier.take());
+        let mut is_odd = false;
+        while let Some(plain) = lexer.plain_move(end)
+            && end.offset - begin <= MAX_BYTES
+            && let Some(found) = self.fitting(&plain)
         {
-            lexer.go_to(plain.end());
+            let before = if is_odd { &mut even } else { &mut odd };
+            if !self.plays(found, &plain, before) {
+                break;
+            }
+            is_odd = !is_odd;
+            end = plain.end;
+            last = Some(found.1);
         }
+        (self.before, self.earlier) = if is_odd { (odd, even) } else { (even, odd) };
+        let Some(last) = last else {
+            return;
+        };
+        lexer.go_to(lexer.here().at(end));
+        self.took_in_passing = matches!(last, Move::EnPassant { .. });
+        self.is_behind_variation = false;
+        self.is_behind_number = false;
     }
 
     /// Whether nothing was read that the next move has to do with, and the line has
@@ -34,27 +55,30 @@ impl<'t> MoveText<'_, 't> {
             && self.numbers.awaits_plain_moves()
     }
 
-    /// Plays a move if it is legal, and its number that of the next one; otherwise
-    /// nothing is changed.
-    fn plays(&mut self, plain: &PlainMove<'_>) -> bool {
+    /// The legal move that is meant, if its number is that of the next one.
+    #[inline]
+    fn fitting(&self, plain: &PlainMove<'_>) -> Option<(Notation, Move)> {
         if !self.numbers.fits(plain.number) || self.line.is_full() {
-            return false;
+            return None;
         }
-        let Some(notation) = Notation::parse_plain(plain.word) else {
-            return false;
-        };
-        let Ok(Some(found)) = notation.find(self.line.position()) else {
-            return false;
-        };
-        let before = self.line.branch();
+        let notation = Notation::parse_plain(plain.word)?;
+        let found = notation.find(self.line.position()).ok()??;
+        Some((notation, found))
+    }
+
+    /// Plays a legal move, and keeps where the line stood before it.
+    #[inline]
+    fn plays(
+        &mut self,
+        (notation, found): (Notation, Move),
+        plain: &PlainMove<'_>,
+        before: &mut Option<Branch>,
+    ) -> bool {
+        let here = self.line.branch();
         let Ok(ply) = self.line.play(found) else {
             return false;
         };
-        self.earlier = self.before.replace(before);
-        self.leniency.here = plain.place;
-        self.took_in_passing = matches!(found, Move::EnPassant { .. });
-        self.is_behind_variation = false;
-        self.is_behind_number = false;
+        *before = Some(here);
         self.numbers.take_fitting(plain.number);
         self.numbers.played(notation, ply);
         true

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::{Lexer, MoveNumber, TagPair, is_plain};
-use crate::pgn::place::TextPlace;
+use crate::pgn::place::{LinePlace, TextPlace};
 
 /// A move that may be plain, see [`Lexer::plain_move`].
 #[derive(Clone, Copy, Debug)]
@@ -14,31 +14,19 @@ pub(in crate::pgn) struct PlainMove<'t> {
     pub(in crate::pgn) number: Option<MoveNumber>,
     /// Squares, letters of pieces and signs; the begin is no digit.
     pub(in crate::pgn) word: &'t [u8],
-    /// Where the word begins.
-    pub(in crate::pgn) place: TextPlace,
-}
-
-impl PlainMove<'_> {
     /// Where the word ends.
-    #[inline]
-    pub(in crate::pgn) fn end(&self) -> TextPlace {
-        let offset = self.place.offset + self.word.len();
-        TextPlace {
-            offset,
-            ..self.place
-        }
-    }
+    pub(in crate::pgn) end: LinePlace,
 }
 
 /// Longer numbers are none of moves.
 const MOST_DIGITS: usize = 4;
 
 impl<'t> Lexer<'t> {
-    /// The move that is read next, if it stands there plainly; nothing is read.
+    /// The move that is read next at a place, if it stands there plainly.
     #[inline]
-    pub(in crate::pgn) fn plain_move(&self) -> Option<PlainMove<'t>> {
-        let place = self.after_plain_blanks(self.here)?;
-        let (number, place) = self.plain_number(place)?;
+    pub(in crate::pgn) fn plain_move(&self, place: LinePlace) -> Option<PlainMove<'t>> {
+        let place = self.after_plain_blanks(place)?;
+        let (number, mut place) = self.plain_number(place)?;
         let rest = self.text.get(place.offset..)?;
         let len = rest.iter().take_while(|byte| is_of_move(**byte)).count();
         let (word, behind) = rest.split_at_checked(len)?;
@@ -47,10 +35,11 @@ impl<'t> Lexer<'t> {
             behind.first()?,
             b' ' | b'\n' | b'\r' | b')' | b'{' | b'!' | b'?' | b'$'
         );
+        place.offset += len;
         (is_word && ends).then_some(PlainMove {
             number,
             word,
-            place,
+            end: place,
         })
     }
 
@@ -81,7 +70,7 @@ impl<'t> Lexer<'t> {
     /// A number with dots, if one stands here, and the place behind it; `None` where
     /// that is not plain.
     #[inline]
-    fn plain_number(&self, mut place: TextPlace) -> Option<(Option<MoveNumber>, TextPlace)> {
+    fn plain_number(&self, mut place: LinePlace) -> Option<(Option<MoveNumber>, LinePlace)> {
         let rest = self.text.get(place.offset..)?;
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if digits == 0 {
@@ -103,11 +92,14 @@ impl<'t> Lexer<'t> {
 
     /// The place behind spaces and line ends; `None` before an escaped line.
     #[inline]
-    fn after_plain_blanks(&self, mut place: TextPlace) -> Option<TextPlace> {
+    fn after_plain_blanks(&self, mut place: LinePlace) -> Option<LinePlace> {
         loop {
             match self.text.get(place.offset)? {
                 b' ' => place.offset += 1,
-                b'\n' => place = place.next_line(place.offset + 1),
+                b'\n' => {
+                    place.offset += 1;
+                    (place.line, place.line_start) = (place.line + 1, place.offset);
+                }
                 b'\r' if self.byte(place.offset + 1) == Some(b'\n') => place.offset += 1,
                 b'%' if place.offset == place.line_start => return None,
                 _ => return Some(place),
@@ -132,12 +124,20 @@ mod tests {
     #[test]
     fn a_plain_move_has_its_number_and_its_place() {
         let read = |text: &'static str| {
-            let plain = Lexer::from_line(text.as_bytes(), 1).plain_move()?;
+            let lexer = Lexer::from_line(text.as_bytes(), 1);
+            let plain = lexer.plain_move(lexer.here().line_place())?;
             let word = std::str::from_utf8(plain.word).unwrap();
             let number = plain.number.map(|number| (number.number, number.dots));
-            let (place, end) = (plain.place, plain.end());
-            assert_eq!(text.get(place.offset..end.offset), Some(word));
-            Some((number, word, place.line, place.offset))
+            let begin = plain.end.offset - word.len();
+            assert_eq!(text.get(begin..plain.end.offset), Some(word));
+            assert_eq!(
+                text.get(..begin)
+                    .unwrap()
+                    .rfind('\n')
+                    .map_or(0, |at| at + 1),
+                plain.end.line_start
+            );
+            Some((number, word, plain.end.line, begin))
         };
         assert_eq!(read("  7. Nf3 x"), Some((Some((Some(7), 1)), "Nf3", 1, 5)));
         let long = Some((Some((Some(12), 3)), "O-O-O", 3, 8));
