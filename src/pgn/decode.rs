@@ -160,7 +160,12 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     let mut pairs = Vec::with_capacity(USUAL_TAGS);
     let mut opening = Vec::new();
     let first = loop {
-        match next_token(lexer, begin)? {
+        let next = match lexer.plain_tag() {
+            Some((place, pair)) => (place, Token::Tag(pair)),
+            None => lexer.next()?,
+        };
+        ensure_short(lexer, begin, next.0)?;
+        match next {
             (place, Token::Tag(pair)) => {
                 if pairs.len() == MAX_TAGS {
                     let found = format!("more than {MAX_TAGS} tag pairs");
@@ -261,11 +266,17 @@ fn ensure_few(
 /// The next token of the game that began at `begin`.
 fn next_token<'t>(lexer: &mut Lexer<'t>, begin: usize) -> Result<(TextPlace, Token<'t>), Error> {
     let (place, token) = lexer.next()?;
+    ensure_short(lexer, begin, place)?;
+    Ok((place, token))
+}
+
+/// Whether the game that began at `begin` is not too long, as far as it was read.
+fn ensure_short(lexer: &Lexer<'_>, begin: usize, place: TextPlace) -> Result<(), Error> {
     if lexer.offset() - begin > MAX_BYTES {
         let found = "a game of more than 16 MiB".to_owned();
         return Err(lexer.error(place, found, "a shorter text"));
     }
-    Ok((place, token))
+    Ok(())
 }
 
 /// The moves of a game as they are read.

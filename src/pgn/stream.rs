@@ -743,7 +743,9 @@ impl ScanState {
             return false;
         }
         if self.has_moves {
-            let is_of_moves = |byte: &u8| matches!(byte, b' '..=b'~') && !b"[{;%".contains(byte);
+            let is_of_moves = |byte: &u8| {
+                matches!(byte, b' '..=b'~') && !matches!(byte, b'[' | b'{' | b';' | b'%')
+            };
             let passes = matches!(self.seen, Seen::Game)
                 && line.first().is_some_and(|byte| *byte != b' ')
                 && line.iter().all(is_of_moves);

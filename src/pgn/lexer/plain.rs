@@ -43,11 +43,14 @@ impl<'t> Lexer<'t> {
         })
     }
 
-    /// The tag pair that is read next, if it stands alone on its line, with one blank
-    /// inside and a value of ASCII without escapes, and the place behind it; nothing is
-    /// read.
-    pub(super) fn plain_tag(&self) -> Option<(TagPair<'t>, TextPlace)> {
-        let mut place = self.here;
+    /// The next tag pair and where it begins, if it stands alone on its line, with one
+    /// blank inside and a value of ASCII without escapes; otherwise nothing is read.
+    #[inline]
+    pub(in crate::pgn) fn plain_tag(&mut self) -> Option<(TextPlace, TagPair<'t>)> {
+        let begin = self
+            .here
+            .at(self.after_plain_blanks(self.here.line_place())?);
+        let mut place = begin;
         let inside = self.text.get(place.offset..)?.strip_prefix(b"[")?;
         let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
         let (name, rest) = inside.split_at_checked(inside.iter().take_while(is_of_name).count())?;
@@ -63,8 +66,9 @@ impl<'t> Lexer<'t> {
             value: Cow::Borrowed(std::str::from_utf8(value).ok()?),
             place,
         };
-        place.offset += value.len() + 2;
-        Some((pair, place))
+        self.here = begin;
+        self.here.offset = place.offset + value.len() + 2;
+        Some((begin, pair))
     }
 
     /// A number with dots, if one stands here, and the place behind it; `None` where
@@ -162,15 +166,24 @@ mod tests {
         let value = r#""Carlsen, M [x] {y} ;""#;
         let text = format!("[White_2 {value}]\r\n");
         let mut lexer = Lexer::from_line(text.as_bytes(), 7);
-        let plain = Lexer::plain_tag(&Lexer {
-            text: text.as_bytes(),
-            ..lexer.clone()
-        });
-        let (pair, behind) = plain.unwrap();
         // Without the line's end it is read the long way.
         assert_eq!(lexer.plain_tag(), None);
-        assert_eq!(lexer.next().unwrap().1, super::super::Token::Tag(pair));
-        assert_eq!(lexer.here(), behind);
+        let (begin, token) = lexer.next().unwrap();
+        let text = format!(" \n{text}");
+        let mut plain = Lexer {
+            text: text.as_bytes(),
+            ..Lexer::from_line(b"", 6)
+        };
+        let (place, pair) = plain.plain_tag().unwrap();
+        let back = |place: TextPlace| (place.line, place.offset - 2, place.line_start - 2);
+        let same = |place: TextPlace| (place.line, place.offset, place.line_start);
+        assert_eq!(back(place), same(begin));
+        assert_eq!(back(plain.here()), same(lexer.here()));
+        let super::super::Token::Tag(expected) = token else {
+            panic!("{token:?}");
+        };
+        assert_eq!((pair.name, &pair.value), (expected.name, &expected.value));
+        assert_eq!(back(pair.place), same(expected.place));
         for other in [
             "[A  \"b\"]\n",
             "[A \"b\" ]\n",
@@ -185,8 +198,9 @@ mod tests {
             "[A \"b\n\"]\n",
         ] {
             let text = format!("{other}x");
-            let lexer = Lexer::from_line(text.as_bytes(), 1);
+            let mut lexer = Lexer::from_line(text.as_bytes(), 1);
             assert_eq!(lexer.plain_tag(), None, "{other}");
+            assert_eq!(lexer.here(), TextPlace::START);
         }
     }
 }

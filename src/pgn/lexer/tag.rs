@@ -23,10 +23,6 @@ pub(super) struct TagLine {
 impl<'t> Lexer<'t> {
     /// A tag pair, from its `[` to its `]`.
     pub(super) fn tag(&mut self) -> Result<Token<'t>, Error> {
-        if let Some((pair, behind)) = self.plain_tag() {
-            self.here = behind;
-            return Ok(Token::Tag(pair));
-        }
         let begin = self.here;
         let strict = self.strict_tag();
         if !self.is_free || strict.is_ok() {
