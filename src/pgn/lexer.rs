@@ -20,7 +20,7 @@ mod tag;
 
 use std::borrow::Cow;
 
-pub(super) use self::plain::PlainMove;
+pub(super) use self::plain::{PlainMove, plain_tag_parts};
 use self::tag::TagLine;
 use super::braces::{Braces, has_begin_of_game};
 use super::error::{Error, quoted};

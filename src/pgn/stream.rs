@@ -32,7 +32,7 @@ use super::braces::{begins_game_after_blank, begins_loose_tag, begins_tag_pair, 
 use super::decode::MAX_BYTES;
 use super::error::{Error, quoted};
 use super::lenient::{VariantName, place_of_name, place_of_tag, players_of, variant_of};
-use super::lexer::line_begin;
+use super::lexer::{line_begin, plain_tag_parts};
 use super::page::EightBitPage;
 use super::place::{TextPlace, characters, doubtful};
 use words::{Signs, words_before_tags};
@@ -735,31 +735,30 @@ impl ScanState {
     /// other lines are left to [`look_at`](ScanState::look_at).
     fn passes(&mut self, text: &[u8], start: usize) -> bool {
         let line = text.get(start..).unwrap_or_default();
+        if self.in_comment || self.is_apart || self.value_lines > 0 {
+            return false;
+        }
+        if !self.has_moves {
+            let tag = roster_bit(line);
+            let passes = tag & self.roster == 0 && plain_tag_parts(line).is_some();
+            if passes {
+                self.roster |= tag;
+                self.seen = Seen::Game;
+            }
+            return passes;
+        }
         let Some(line) = line.strip_suffix(b"\n") else {
             return false;
         };
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if self.in_comment || self.is_apart || self.value_lines > 0 {
-            return false;
-        }
-        if self.has_moves {
-            let is_of_moves = |byte: &u8| {
-                matches!(byte, b' '..=b'~') && !matches!(byte, b'[' | b'{' | b';' | b'%')
-            };
-            let passes = matches!(self.seen, Seen::Game)
-                && line.first().is_some_and(|byte| *byte != b' ')
-                && line.iter().all(is_of_moves);
-            if passes {
-                (self.moves_end, self.has_result) = (text.len(), None);
-                self.is_beside_moves = false;
-            }
-            return passes;
-        }
-        let tag = roster_bit(line);
-        let passes = tag & self.roster == 0 && is_plain_tag_pair(line);
+        let is_of_moves =
+            |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'[' | b'{' | b';' | b'%');
+        let passes = matches!(self.seen, Seen::Game)
+            && line.first().is_some_and(|byte| *byte != b' ')
+            && line.iter().all(is_of_moves);
         if passes {
-            self.roster |= tag;
-            self.seen = Seen::Game;
+            (self.moves_end, self.has_result) = (text.len(), None);
+            self.is_beside_moves = false;
         }
         passes
     }
@@ -1020,21 +1019,6 @@ fn tag_pair_len(line: &[u8]) -> Option<usize> {
             [] => return None,
         }
     }
-}
-
-/// Whether a line is one tag pair, of ASCII and without signs that need escapes.
-fn is_plain_tag_pair(line: &[u8]) -> bool {
-    let Some(inside) = line
-        .strip_prefix(b"[")
-        .and_then(|line| line.strip_suffix(b"\"]"))
-    else {
-        return false;
-    };
-    let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-    let len = inside.iter().take_while(is_of_name).count();
-    let value = inside.get(len..).and_then(|rest| rest.strip_prefix(b" \""));
-    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
-    len > 0 && value.is_some_and(|value| value.iter().all(is_plain))
 }
 
 /// The bit of the tag of [`ROSTER`] that a line begins with, in whatever

@@ -32,8 +32,8 @@ const FEN: &str = "FEN";
 
 /// Returns the game as it is stored: with its foreign tags in the comment
 /// before the first move, and with tags for the names that `stored` has
-/// truncated; without `stored` it has none. Tags that are in `old_text` keep their order; if it says the same
-/// as the new text, it stays as it is.
+/// truncated; without `stored` there are none. Tags that are in `old_text` keep
+/// their order; if it says the same as the new text, it stays as it is.
 pub(in crate::cbh) fn with_stored_tags<'g>(
     game: &'g Game,
     stored: Option<&Headers>,

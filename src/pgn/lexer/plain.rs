@@ -43,23 +43,15 @@ impl<'t> Lexer<'t> {
         })
     }
 
-    /// The next tag pair and where it begins, if it stands alone on its line, with one
-    /// blank inside and a value of ASCII without escapes; otherwise nothing is read.
+    /// The next tag pair and where it begins, if it is [plain](plain_tag_parts);
+    /// otherwise nothing is read.
     #[inline]
     pub(in crate::pgn) fn plain_tag(&mut self) -> Option<(TextPlace, TagPair<'t>)> {
         let begin = self
             .here
             .at(self.after_plain_blanks(self.here.line_place())?);
         let mut place = begin;
-        let inside = self.text.get(place.offset..)?.strip_prefix(b"[")?;
-        let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-        let (name, rest) = inside.split_at_checked(inside.iter().take_while(is_of_name).count())?;
-        let rest = rest.strip_prefix(b" \"").filter(|_| !name.is_empty())?;
-        let is_of_value = |byte: &&u8| is_plain(**byte) && !matches!(byte, b'"' | b'\\');
-        let (value, rest) = rest.split_at_checked(rest.iter().take_while(is_of_value).count())?;
-        if !matches!(rest, [b'"', b']', b'\n' | b'\r', ..]) {
-            return None;
-        }
+        let (name, value) = plain_tag_parts(self.text.get(place.offset..)?)?;
         place.offset += 1 + name.len() + 2;
         let pair = TagPair {
             name: std::str::from_utf8(name).ok()?,
@@ -110,6 +102,19 @@ impl<'t> Lexer<'t> {
             }
         }
     }
+}
+
+/// Name and value of the tag pair that a text begins with, if nothing else stands on
+/// its line, one blank inside, and the value is of ASCII without quotes and escapes.
+#[inline]
+pub(in crate::pgn) fn plain_tag_parts(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let inside = text.strip_prefix(b"[")?;
+    let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+    let (name, rest) = inside.split_at_checked(inside.iter().take_while(is_of_name).count())?;
+    let rest = rest.strip_prefix(b" \"").filter(|_| !name.is_empty())?;
+    let is_of_value = |byte: &&u8| is_plain(**byte) && !matches!(byte, b'"' | b'\\');
+    let (value, rest) = rest.split_at_checked(rest.iter().take_while(is_of_value).count())?;
+    matches!(rest, [b'"', b']', b'\n' | b'\r', ..]).then_some((name, value))
 }
 
 #[inline]
