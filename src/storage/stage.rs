@@ -74,8 +74,6 @@ struct Staged {
     len: u64,
     /// Its stamp after the last write.
     stamp: Stamp,
-    /// Whether bytes were appended.
-    has_more: bool,
 }
 
 impl Staged {
@@ -90,7 +88,6 @@ impl Staged {
     }
 
     fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.has_more |= !bytes.is_empty();
         let written = self.file.write_at(offset, bytes);
         self.stamp = self.file.stamp()?;
         written
@@ -130,15 +127,7 @@ impl<'a> Stage<'a> {
                 head,
             });
             let stamp = file.stamp().map_err(&io)?;
-            files.insert(
-                name.clone(),
-                Staged {
-                    file,
-                    len,
-                    stamp,
-                    has_more: false,
-                },
-            );
+            files.insert(name.clone(), Staged { file, len, stamp });
         }
         let note = note_name(store.journal());
         leave(directory, &note, &encode(&noted)).map_err(Error::io(&note))?;
