@@ -544,7 +544,36 @@ mod tests {
         let plain = directory.open_writable(OsStr::new("plain")).unwrap();
         plain.write_at(2, b"ce").unwrap();
         assert_eq!(std::fs::read(at("plain")).unwrap(), b"plcen");
+        plain.set_len(3).unwrap();
+        assert_eq!(std::fs::read(at("plain")).unwrap(), b"plc");
         assert_eq!(directory.closed_because(), None);
+        let close = |mode| std::fs::set_permissions(at("."), Permissions::from_mode(mode)).unwrap();
+        close(0o555);
+        let why = directory.closed_because();
+        close(0o755);
+        assert_eq!(why.as_deref(), Some("cannot be written"));
+    }
+
+    #[test]
+    fn a_new_file_takes_no_name_that_is_used_and_has_the_rights_of_the_model() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DiskDirectory::open(folder.path(), "model").unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let mode = |name: &str| path(name).metadata().unwrap().mode() & 0o777;
+        let create = |name: &str| directory.create(OsStr::new(name)).map(drop);
+        let create_file = |name: &str| directory.create_file(OsStr::new(name)).map(drop);
+        create("new").unwrap();
+        create_file("model").unwrap();
+        std::fs::set_permissions(path("model"), Permissions::from_mode(0o640)).unwrap();
+        create("like").unwrap();
+        assert_eq!((mode("new"), mode("like")), (0o600, 0o640));
+        for name in ["new", "model"] {
+            for taken in [create(name), create_file(name)] {
+                let error = taken.unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::AlreadyExists, "{name}");
+            }
+            assert!(DiskDirectory::open(&path(name), "x").is_err());
+        }
     }
 
     #[test]
@@ -613,6 +642,11 @@ mod tests {
         assert!(directory.ensure_trusted(&of(0)).is_ok());
         let error = directory.ensure_trusted(&of(own.owner + 1)).unwrap_err();
         assert_eq!(error.to_string(), stranger(own.owner + 1).to_string());
+        // The owner of the base is none.
+        if geteuid().is_root() {
+            std::os::unix::fs::chown(folder.path().join("x"), Some(own.owner + 1), None).unwrap();
+            assert!(directory.ensure_trusted(&of(own.owner + 1)).is_ok());
+        }
     }
 
     #[test]
@@ -637,6 +671,24 @@ mod tests {
             assert_eq!(of_others, (54_321, 54_322, 0o664));
         } else {
             assert_eq!(of_others, (uid, gid, 0o604));
+        }
+    }
+
+    #[test]
+    fn rights_are_those_of_a_file_and_of_no_link_or_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        std::fs::write(&file, "").unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let rights = Rights::of(&file).unwrap();
+        let stat = file.metadata().unwrap();
+        let owners = (rights.owner, rights.group);
+        assert_eq!(owners, (stat.uid(), stat.gid()));
+        assert_eq!(rights.mode & 0o777, 0o640);
+        for other in [&link, folder.path()] {
+            let refused = Rights::of(other).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
         }
     }
 

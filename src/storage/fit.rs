@@ -218,12 +218,11 @@ fn actions_on<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::storage::{MemoryDirectory, Store, Transaction};
 
     #[test]
     fn so_many_bytes_of_a_save_may_be_those_of_another_one() {
-        for (count, fits) in [(MAX_DOUBTS, true), (MAX_DOUBTS + 1, false)] {
+        for (count, fits) in [(1 << 20, true), ((1 << 20) + 1, false)] {
             let directory = MemoryDirectory::new();
             directory.put("a", vec![1; count]);
             let store = Store::of_any_files(&directory).unwrap();

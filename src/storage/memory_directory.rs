@@ -433,6 +433,17 @@ impl Directory for MemoryDirectory {
     }
 }
 
+#[cfg(test)]
+impl super::FolderTree for MemoryDirectory {
+    fn names(&self) -> Vec<OsString> {
+        self.files().into_keys().collect()
+    }
+
+    fn folder(&self, _: &OsStr) -> Option<Arc<dyn super::FolderTree>> {
+        None
+    }
+}
+
 /// An open file of a [`MemoryDirectory`].
 #[derive(Debug)]
 struct MemoryHandle {
@@ -563,6 +574,17 @@ mod tests {
         assert_eq!(names(&directory.after_power_cut(|at| at == 0)), "a=3 b=514");
         directory.sync().unwrap();
         assert_eq!(names(&directory.after_power_cut(|_| false)), "b=514");
+    }
+
+    #[test]
+    fn a_lock_is_of_one_open_file_until_it_is_closed() {
+        let directory = MemoryDirectory::new();
+        directory.put("a", *b"");
+        let [first, second] = [(); 2].map(|()| directory.open_writable(OsStr::new("a")).unwrap());
+        let locks = [&first, &second, &first].map(|file| file.try_lock().unwrap());
+        assert_eq!(locks, [true, false, true]);
+        drop(first);
+        assert!(second.try_lock().unwrap());
     }
 
     #[test]

@@ -101,6 +101,26 @@ impl PlainFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::MemoryDirectory;
+
+    #[test]
+    fn files_of_a_folder_in_an_archive_are_listed_and_read() {
+        let folder = MemoryDirectory::new();
+        folder.put("a", *b"");
+        folder.put("b", *b"0123");
+        let (files, names) = PlainFiles::inside(Arc::new(folder));
+        assert_eq!(names, ["a", "b"]);
+        let length = |name| {
+            files
+                .stamp(OsStr::new(name))
+                .unwrap()
+                .map(|stamp| stamp.len)
+        };
+        assert_eq!(["a", "b", "c"].map(length), [Some(0), Some(4), None]);
+        let mut bytes = Vec::new();
+        files.read(OsStr::new("b"), 1, 9, &mut bytes).unwrap();
+        assert_eq!(bytes, b"123");
+    }
 
     #[test]
     fn files_of_a_folder_are_listed_and_read_but_no_links_and_folders() {

@@ -538,6 +538,21 @@ mod tests {
     }
 
     #[test]
+    fn a_reason_alone_keeps_its_name_and_one_that_stays_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join("rejected").join(name);
+        let rejected = Rejected::new(vec![folder.path().to_owned()], 0);
+        let game = Origin::file(7, GAME);
+        keep(&rejected, &game, 1, "a");
+        fs::remove_file(at(GAME)).unwrap();
+        assert_eq!(keep(&rejected, &game, 2, "b"), "000123-2.pgn");
+        fs::remove_file(at("000123-2.txt")).unwrap();
+        fs::create_dir(at("000123-2.txt")).unwrap();
+        let error = rejected.remove("000123-2.pgn").unwrap_err();
+        assert_ne!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
     fn files_of_one_name_are_kept_under_several() {
         let folder = tempfile::tempdir().unwrap();
         let rejected = Rejected::new(vec![folder.path().join("base")], 0);
@@ -612,6 +627,19 @@ mod tests {
         assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
         // It takes the place of a text that is there.
         assert_eq!(keep(&rejected, &Origin::file(1, GAME), 1, "again"), name);
+    }
+
+    #[test]
+    fn drafts_are_kept_until_those_there_take_too_many_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let rejected = Rejected::new(vec![folder.path().to_owned()], 0);
+        keep(&rejected, &Origin::file(1, GAME), 1, "first");
+        let large = File::create(folder.path().join("rejected/large")).unwrap();
+        for (bytes, has_room) in [(MOST_BYTES - 1, true), (MOST_BYTES, false)] {
+            large.set_len(bytes).unwrap();
+            let again = rejected.keep(&Origin::file(1, GAME), 1, &|| "again".as_bytes(), "no");
+            assert_eq!(again.is_ok(), has_room, "{bytes}");
+        }
     }
 
     #[test]

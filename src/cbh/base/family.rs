@@ -744,16 +744,6 @@ mod tests {
     use super::*;
     use crate::storage::MemoryDirectory;
 
-    impl FolderTree for MemoryDirectory {
-        fn names(&self) -> Vec<OsString> {
-            self.files().into_keys().collect()
-        }
-
-        fn folder(&self, _: &OsStr) -> Option<Arc<dyn FolderTree>> {
-            None
-        }
-    }
-
     #[test]
     fn a_base_inside_an_archive_has_its_own_name_and_that_of_the_archive() {
         let tree = MemoryDirectory::new();

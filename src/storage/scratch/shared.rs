@@ -278,6 +278,49 @@ mod tests {
     }
 
     #[test]
+    fn a_text_is_read_as_long_as_it_stays_and_nothing_interrupts() {
+        let pool = Arc::new(Pool::new(1 << 20, None));
+        let buffer = SharedBuffer::of(&pool, b"one text").unwrap();
+        let other = SharedBuffer::new(&pool);
+        (&other).write_all(b"one ").unwrap();
+        (&other).write_all(b"text").unwrap();
+        assert_ne!(buffer.number(), other.number());
+        assert_eq!((buffer.length(), other.length()), (8, 8));
+        assert_eq!(buffer.read(2, 4).unwrap(), b"e te");
+        assert_eq!(buffer.read(4, 9).unwrap(), b"text");
+        let (goes_on, ends) = (AtomicBool::new(false), AtomicBool::new(true));
+        let digest = buffer.digest(&goes_on).unwrap();
+        assert_eq!(digest, other.digest(&goes_on).unwrap());
+        let text = |is_interrupted| io::read_to_string(buffer.reader(is_interrupted));
+        assert_eq!(text(&goes_on).unwrap(), "one text");
+        assert!(text(&ends).is_err() && buffer.digest(&ends).is_err());
+        let mut reader = buffer.reader(&goes_on);
+        buffer.write(Some(0), b"t", 8).unwrap();
+        assert!(reader.fill_buf().is_err());
+        assert_ne!(buffer.digest(&goes_on).unwrap(), digest);
+    }
+
+    #[test]
+    fn a_text_is_read_from_where_the_reader_goes() {
+        let pool = Arc::new(Pool::new(1 << 20, None));
+        let buffer = SharedBuffer::of(&pool, b"0123456789").unwrap();
+        let goes_on = AtomicBool::new(false);
+        let mut reader = buffer.reader(&goes_on);
+        let mut two = [0; 2];
+        for (to, wanted) in [
+            (SeekFrom::Start(3), b"34"),
+            (SeekFrom::Current(2), b"78"),
+            (SeekFrom::Current(-9), b"01"),
+            (SeekFrom::End(-2), b"89"),
+        ] {
+            reader.seek(to).unwrap();
+            reader.read_exact(&mut two).unwrap();
+            assert_eq!(two, *wanted, "{to:?}");
+        }
+        assert!(reader.seek(SeekFrom::End(-11)).is_err());
+    }
+
+    #[test]
     fn there_is_room_for_no_more_than_was_said() {
         let pool = Arc::new(Pool::new(10 * BLOCK as u64, None));
         let buffer = SharedBuffer::new(&pool);

@@ -125,6 +125,28 @@ mod tests {
     }
 
     #[test]
+    fn words_that_are_not_in_memory_are_saved_as_well() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("base.sizes");
+        let words = SpilledWords::default();
+        let numbers = || (0..5_000).map(|block| block * BLOCK + block % BLOCK);
+        for number in numbers() {
+            words.set(number, number + 1);
+        }
+        let twice = |number, word| {
+            assert!(word == 0 || word == number + 1, "{number}");
+            2 * word
+        };
+        words.save(&path, "this base", twice).unwrap();
+        let next = SpilledWords::default();
+        assert!(next.load(&path, "this base").unwrap());
+        for number in numbers() {
+            assert_eq!(next.get(number), 2 * (number + 1));
+        }
+        assert_eq!(next.count(0, 5_000 * BLOCK), 5_000);
+    }
+
+    #[test]
     fn a_damaged_file_is_as_good_as_none() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("base.sizes");

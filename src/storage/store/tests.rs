@@ -542,6 +542,14 @@ fn a_journal_that_names_a_file_of_no_base_is_refused() {
 }
 
 #[test]
+fn a_journal_of_two_names_is_not_followed() {
+    let (base, _) = with_saves(1);
+    base.link(OsStr::new(JOURNAL), "backup");
+    let error = opened(&base, StoreAccess::ReadWrite).unwrap_err();
+    assert!(matches!(error, Error::Untrusted { .. }), "{error}");
+}
+
+#[test]
 fn an_invalid_transaction_changes_nothing() {
     use Change::{Create, SetLen, Write};
     let directory = small_base();
@@ -571,8 +579,10 @@ fn an_invalid_transaction_changes_nothing() {
 fn closing_removes_the_journal_and_releases_the_lock() {
     let directory = small_base();
     let first = opened(&directory, StoreAccess::ReadWrite).unwrap();
+    let before = first.saves();
     first.commit(&transaction(&saves()[0])).unwrap();
-    assert!(first.pending() > 84);
+    assert_ne!(first.saves(), before);
+    assert!(first.pending() > 84 && first.is_writable());
     let error = opened(&directory, StoreAccess::ReadWrite).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -582,7 +592,7 @@ fn closing_removes_the_journal_and_releases_the_lock() {
         )
     );
     first.close().unwrap();
-    assert_eq!(first.pending(), 0);
+    assert_eq!((first.pending(), first.is_writable()), (0, false));
     assert_eq!(directory.files(), shown(&first));
     let second = opened(&directory, StoreAccess::ReadWrite).unwrap();
     assert!(first.commit(&transaction(&saves()[1])).is_err());
@@ -592,14 +602,34 @@ fn closing_removes_the_journal_and_releases_the_lock() {
 }
 
 #[test]
+fn a_journal_stays_when_a_reader_or_the_former_writer_closes() {
+    let directory = small_base();
+    let former = opened(&directory, StoreAccess::ReadWrite).unwrap();
+    former.close().unwrap();
+    let reader = opened(&directory, StoreAccess::ReadOnly).unwrap();
+    let writer = opened(&directory, StoreAccess::ReadWrite).unwrap();
+    writer.commit(&transaction(&saves()[0])).unwrap();
+    let saved = shown(&writer);
+    for other in [former, reader] {
+        other.close().unwrap();
+    }
+    let after = directory.after_kill();
+    opened(&after, StoreAccess::ReadWrite).unwrap();
+    assert_eq!(files_of(&after), saved);
+}
+
+#[test]
 fn changes_by_another_program_are_detected_and_not_overwritten() {
     let directory = small_base();
     let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
     let view = store.file("base.cbh").unwrap().unwrap();
     let epoch = store.epoch();
     assert_eq!(store.changed_outside().unwrap(), Vec::<OsString>::new());
+    store.ensure_unchanged_outside().unwrap();
     directory.put("base.cbh", vec![9; 50]);
     assert_eq!(store.changed_outside().unwrap(), ["base.cbh"]);
+    let told = store.ensure_unchanged_outside().unwrap_err().to_string();
+    assert!(told.starts_with("base.cbh was changed"), "{told}");
     let save = transaction(&saves()[1]);
     let error = store.commit(&save).unwrap_err().to_string();
     assert_eq!(error, "base.cbh: changed by another program");
@@ -759,6 +789,63 @@ fn a_reader_beside_a_writer_sees_its_saves_when_it_looks_again() {
         assert_eq!(shown(&reader), shown(&writer));
         assert_eq!(reader.pending(), 0);
     }
+}
+
+#[test]
+fn a_reader_that_ignores_the_journal_sees_the_files_alone() {
+    let directory = small_base();
+    let writer = opened(&directory, StoreAccess::ReadWrite).unwrap();
+    let reader = opened(&directory, StoreAccess::WithoutJournal).unwrap();
+    for changes in &saves()[..2] {
+        writer.commit(&transaction(changes)).unwrap();
+        assert_eq!(shown(&reader), files_of(&small_base()));
+        assert!(reader.changed_outside().unwrap().is_empty());
+        reader.refresh().unwrap();
+    }
+    writer.sync().unwrap();
+    assert!(!reader.changed_outside().unwrap().is_empty());
+    reader.refresh().unwrap();
+    assert_eq!(shown(&reader), shown(&writer));
+}
+
+#[test]
+fn a_file_cut_short_by_another_program_is_not_read_as_a_shorter_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("base.cbh");
+    fs::write(&path, "0123456789").unwrap();
+    let directory = Arc::new(DiskDirectory::open(folder.path(), "base.cbh").unwrap());
+    let store = opened_in(directory, StoreAccess::ReadWrite, "").unwrap();
+    let file = store.file("base.cbh").unwrap().unwrap();
+    file.ensure_kept(10).unwrap();
+    let cut = fs::File::options().write(true).open(&path).unwrap();
+    cut.set_len(4).unwrap();
+    assert!(file.ensure_kept(10).is_err() && file.ensure_kept(4).is_ok());
+    cut.set_len(10).unwrap();
+    store.refresh().unwrap();
+    let mut save = Transaction::new();
+    save.write("base.cbh", 8, *b"saved");
+    store.commit(&save).unwrap();
+    cut.set_len(4).unwrap();
+    let mut buffer = ReadBuffer::default();
+    let error = file.read_up_to(0, 13, &mut buffer).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn a_folder_with_the_name_of_a_search_cache_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("base.cbh"), "0123456789").unwrap();
+    fs::create_dir(at("base.cit")).unwrap();
+    let directory = Arc::new(DiskDirectory::open(folder.path(), "base.cbh").unwrap());
+    let store = opened_in(directory, StoreAccess::ReadWrite, "").unwrap();
+    let mut save = Transaction::new();
+    save.remove("base.cit");
+    save.write("base.cbh", 3, *b"saved");
+    store.commit(&save).unwrap();
+    store.close().unwrap();
+    assert_eq!(fs::read_to_string(at("base.cbh")).unwrap(), "012saved89");
+    assert!(at("base.cit").is_dir());
 }
 
 #[test]
@@ -1071,6 +1158,11 @@ fn staged_appends_exclude_other_saves() {
     let names = [OsString::from("base.cbg")];
     let mut stage = store.stage(&names).unwrap();
     stage.write(OsStr::new("base.cbg"), 700, &[9; 10]).unwrap();
+    let begins = ["base.cbg", "base.cbh"].map(|name| stage.begins_at(OsStr::new(name)));
+    assert_eq!(begins, [Some(700), None]);
+    // Others see the files as if nothing had been appended.
+    let reader = opened(&directory, StoreAccess::ReadOnly).unwrap();
+    assert_eq!(shown(&reader), files_of(&small_base()));
     for (file, offset) in [("base.cbg", 699), ("base.cbh", 100)] {
         assert!(stage.write(OsStr::new(file), offset, &[9]).is_err());
     }
