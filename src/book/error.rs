@@ -64,3 +64,25 @@ impl std::error::Error for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_system_is_the_cause_of_ours() {
+        let file = PathBuf::from("a.ctg");
+        let source = io::Error::from(io::ErrorKind::PermissionDenied);
+        let told = format!("a.ctg: {source}");
+        let error = Error::Io { file, source };
+        assert_eq!(error.to_string(), told);
+        assert!(error.source().is_some());
+        let missing = Error::Missing {
+            file: PathBuf::from("a.ctg"),
+            holds: "positions",
+        };
+        assert!(missing.source().is_none());
+    }
+}

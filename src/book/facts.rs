@@ -137,6 +137,7 @@ mod tests {
         let header = &text["header"]["ctg"];
         assert_eq!(header["header length"], 32);
         assert_eq!(header["pages"], 19);
+        assert_eq!([&header["option"], &header["its value"]], [5, 30]);
         assert_eq!(header["games"], text["games"]);
         assert_eq!(header["positions, about"], json!(facts.positions));
         assert_eq!([&text["positions"], &text["reached"]], [&Value::Null; 2]);

@@ -174,6 +174,86 @@ fn reference_json(GameReference { source, game }: GameReference) -> Value {
 mod tests {
     use super::*;
     use crate::book::PositionRecord;
+    use crate::book::ctg::CtgBook;
+
+    fn sample() -> CtgBook {
+        let sample = std::path::Path::new("fixtures/book/small/small.ctg");
+        CtgBook::open(sample).unwrap()
+    }
+
+    /// A line of the sample book, 1. e4, and one that it has not, 1. h3.
+    fn lines() -> [BookLine; 2] {
+        use shakmaty::Square;
+        [(Square::E2, Square::E4), (Square::H2, Square::H3)].map(|(from, to)| {
+            let mut line = BookLine::default();
+            let m = shakmaty::Move::Normal {
+                role: shakmaty::Role::Pawn,
+                from,
+                capture: None,
+                to,
+                promotion: None,
+            };
+            line.play(m).unwrap();
+            line
+        })
+    }
+
+    #[test]
+    fn statistics_are_told_of_a_position_that_is_in_the_book() {
+        let book = sample();
+        let [known, other] = lines().map(|line| {
+            let text = stats_json(&book, line.position()).unwrap();
+            serde_json::from_str::<Value>(&text).unwrap()
+        });
+        assert_eq!(
+            (&known["in_book"], &other["in_book"]),
+            (&json!(true), &json!(false))
+        );
+        assert_eq!(known["to_move"], "black");
+        assert!(known["fen"].as_str().unwrap().ends_with(" b KQkq - 0 1"));
+        let position = &known["position"];
+        assert_eq!(position["games"], 7);
+        assert_eq!(position["own_wins"], position["black"]);
+        let shares = ["own_score", "white_score"].map(|name| position[name].as_f64().unwrap());
+        assert!((shares[0] + shares[1] - 1.0).abs() < 1e-9, "{shares:?}");
+        assert_eq!(known["moves"][0]["san"], "e5");
+        assert_eq!(known["moves"][0]["uci"], "e7e5");
+        assert!(known["moves"][0]["child"]["games"].as_u64() > Some(0));
+        assert!(other.get("position").is_none());
+    }
+
+    #[test]
+    fn moves_of_a_position_have_a_row_each() {
+        let book = sample();
+        let [known, other] = lines();
+        let rows = |line: &BookLine| {
+            let text = moves_tsv(&book, line.position()).unwrap();
+            assert!(text.starts_with(MOVE_COLUMNS));
+            let rows = text
+                .lines()
+                .skip(1)
+                .map(|row| row.split_once('\t').unwrap().0.to_owned());
+            rows.collect::<Vec<_>>()
+        };
+        assert_eq!(rows(&known), ["e5", "c5", "e6", "d5"]);
+        assert!(rows(&other).is_empty());
+    }
+
+    #[test]
+    fn games_begin_with_the_line_and_go_on_as_the_book_does() {
+        let book = sample();
+        let [line, _] = lines();
+        let alone = line_pgn(&book, &line);
+        assert!(alone.ends_with("\n1. e4 *\n\n"), "{alone}");
+        let (mut one, mut several) = (Vec::new(), Vec::new());
+        assert!(!book_pgn(&book, &line, 1000, &mut one).unwrap().is_cut);
+        assert!(openings_pgn(&book, &line, 3, &mut several).unwrap().is_cut);
+        let text = String::from_utf8(one).unwrap();
+        assert!(text.contains("\n1. e4 e5 "), "{text}");
+        // Twelve plies after that of the line.
+        assert!(text.contains(" 6... ") && text.contains(" 7. ") && !text.contains(" 7... "));
+        assert!(String::from_utf8(several).unwrap().contains("\n1. e4 e5 "));
+    }
 
     #[test]
     fn ratings_are_told_as_players_and_the_sum_of_their_ratings() {

@@ -89,6 +89,66 @@ pub(super) fn rounded(number: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::book::Book;
+    use crate::book::choice::choices;
+    use crate::book::ctg::CtgBook;
+    use crate::game::Position;
+
+    #[test]
+    fn a_row_tells_a_move_and_what_came_of_it() {
+        let sample = std::path::Path::new("fixtures/book/small/small.ctg");
+        let book = CtgBook::open(sample).unwrap();
+        let start = Position::default();
+        let entry = book.look_up(&start).unwrap().unwrap();
+        let mut choices = choices(&book, &start, &entry).unwrap();
+        let row = move_line(&choices[0]);
+        let columns = MOVE_COLUMNS.split('\t').zip(row.split('\t'));
+        let told: Vec<String> = columns
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(column, value)| format!("{column}={value}"))
+            .collect();
+        let wanted = "san=e4 uci=e2e4 games=7 white=3 draws=2 black=2 score=57.1 avg=2500 \
+            perf=2580 weight=99 prob=100.0 flags=green annotation=! comment=$14 child=1 eco=B00 \
+            opening=King's Pawn Game";
+        assert_eq!(told.join(" "), wanted);
+        choices[1].book_move.annotation = 146;
+        let marks = choices.iter().map(annotation);
+        assert_eq!(marks.collect::<Vec<_>>(), ["!", "$146", "", "!?", "?"]);
+    }
+
+    #[test]
+    fn a_check_is_not_marked_in_a_name() {
+        let fen: shakmaty::fen::Fen = "4k3/8/8/8/8/8/8/R3K3 w - - 0 1".parse().unwrap();
+        let mode = shakmaty::CastlingMode::Standard;
+        let mut position = Position::from_setup(fen.into_setup(), mode);
+        let m = shakmaty::Move::Normal {
+            role: shakmaty::Role::Rook,
+            from: shakmaty::Square::A1,
+            capture: None,
+            to: shakmaty::Square::A8,
+            promotion: None,
+        };
+        let san = position.play(m).unwrap();
+        assert_eq!(
+            (san.to_string(), unmarked(san)),
+            ("Ra8+".to_owned(), "Ra8".to_owned())
+        );
+    }
+
+    #[test]
+    fn castling_is_written_as_the_move_of_the_king() {
+        let m = shakmaty::Move::Castle {
+            king: shakmaty::Square::E1,
+            rook: shakmaty::Square::A1,
+        };
+        let (code, annotation) = (0, 0);
+        let castling = BookMove {
+            m,
+            code,
+            annotation,
+        };
+        assert_eq!(uci(&castling), "e1c1");
+    }
 
     #[test]
     fn numbers_are_rounded_and_unknown_ones_are_empty() {

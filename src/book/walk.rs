@@ -417,12 +417,40 @@ mod tests {
     }
 
     #[test]
+    fn the_shortest_line_to_a_position_is_found_among_so_many() {
+        let book = sample();
+        let mut walk = BookWalk::new(&book, &book.start(), Limits::positions(1000)).unwrap();
+        while let Some(visit) = walk.next_visit().unwrap() {
+            let line = |most| shortest_line(&book, &visit.position, most).unwrap();
+            let found = line(1000).unwrap();
+            assert_eq!(found.position().key(), visit.position.key());
+            assert!(found.plies().len() <= visit.ply as usize);
+            // The start is one, and what its moves lead to is looked at, too.
+            assert_eq!(line(1).is_some(), found.plies().len() < 2);
+        }
+        let mut other = Position::default();
+        other
+            .play(shakmaty::Move::Normal {
+                role: shakmaty::Role::Pawn,
+                from: shakmaty::Square::H2,
+                capture: None,
+                to: shakmaty::Square::H3,
+                promotion: None,
+            })
+            .unwrap();
+        assert!(shortest_line(&book, &other, 1000).unwrap().is_none());
+    }
+
+    #[test]
     fn a_walk_is_cut_at_its_limits() {
         let (book, start) = (sample(), Position::default());
         let walked = |positions, plies| {
             let limits = Limits { positions, plies };
-            let walk = BookWalk::new(&book, &start, limits).unwrap();
+            let mut walk = BookWalk::new(&book, &start, limits).unwrap();
+            while walk.next_visit().unwrap().is_some() {}
+            let is_known = walk.is_cut();
             let (reached, is_cut) = walk.finish().unwrap();
+            assert_eq!(is_known, is_cut);
             (reached.len(), is_cut)
         };
         let (all, _) = walked(1000, u32::MAX);

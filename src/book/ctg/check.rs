@@ -281,6 +281,48 @@ mod tests {
         );
     }
 
+    /// Where the first record of the first page is, and where its numbers are.
+    fn first_record(positions: &[u8]) -> (usize, usize) {
+        let at = 4096 + 4;
+        let moves = at + signature::len(positions[at]);
+        (at, moves + usize::from(positions[moves]))
+    }
+
+    #[test]
+    fn more_results_and_points_than_games_are_told() {
+        for (results, points, wanted) in [
+            ([0, 1, 1], 20, &[][..]),
+            ([1, 1, 1], 20, &["3 games ended, of 2"]),
+            ([1, 1, 0], 21, &["more points than 2 games can bring"]),
+        ] {
+            let defects = told(|[positions, _]| {
+                let (_, at) = first_record(positions);
+                for (number, value) in [2].into_iter().chain(results).enumerate() {
+                    positions[at + 3 * number..at + 3 * number + 3].copy_from_slice(&[0, 0, value]);
+                }
+                positions[at + 12..at + 16].copy_from_slice(&[0, 0, 0, points]);
+            });
+            let wanted = wanted.iter().map(|what| ("ctg", 4100, (*what).to_owned()));
+            assert_eq!(defects, wanted.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_position_that_is_on_a_page_twice_is_told_where_it_is_again() {
+        let mut end = 0;
+        let defects = told(|[positions, _]| {
+            let (at, numbers) = first_record(positions);
+            end = usize::from(u16::from_be_bytes([positions[4098], positions[4099]]));
+            let record = positions[at..numbers + 33].to_vec();
+            positions[4096 + end..4096 + end + record.len()].copy_from_slice(&record);
+            positions[4097] += 1;
+            let length = u16::try_from(end + record.len()).unwrap();
+            positions[4098..4100].copy_from_slice(&length.to_be_bytes());
+        });
+        let what = "the position is on the page already, at 0x4 of it".to_owned();
+        assert_eq!(defects, [("ctg", 4096 + end as u64, what)]);
+    }
+
     #[test]
     fn a_position_on_the_page_of_others_is_told_if_there_is_a_directory() {
         let mut book = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();

@@ -221,5 +221,15 @@ mod tests {
             assert_eq!(entries.place(node).unwrap(), place, "{node}");
         }
         assert_eq!(entries.end(), 4);
+        let faults = [2, 3].map(|node| entries.fault(node));
+        assert_eq!(faults.each_ref().map(|fault| fault.offset), [24, 28]);
+        assert!(faults[0].what.ends_with("a page that is not there"));
+        assert!(faults[1].what.starts_with("the file ends before"));
+    }
+
+    #[test]
+    fn a_bit_that_misleads_is_told_with_its_byte() {
+        let told = [7, 8, 17].map(|node| misled(node).offset);
+        assert_eq!(told, [12, 13, 14]);
     }
 }

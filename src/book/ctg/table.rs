@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_table_of_up_to_1_mib_is_kept_in_memory() {
-        for (len, is_expected) in [(KEPT_BYTES, true), (KEPT_BYTES + 1, false)] {
+        for (len, is_expected) in [(1 << 20, true), ((1_u64 << 20) + 1, false)] {
             let file = MemoryFile::from(vec![0; usize::try_from(len).unwrap()]);
             let table = CtgTable::open(Box::new(file)).unwrap();
             assert_eq!(matches!(table.content, TableContent::Kept(_)), is_expected);

@@ -171,3 +171,42 @@ fn sample_as(format: ExportFormat) -> String {
         .unwrap();
     String::from_utf8(text).unwrap()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::ctg::CtgBook;
+
+    #[test]
+    fn each_text_has_remarks_of_its_own_and_a_polyglot_book_has_none() {
+        let formats = [
+            ExportFormat::Pgn,
+            ExportFormat::Openings,
+            ExportFormat::Epd,
+            ExportFormat::Tsv,
+            ExportFormat::Polyglot,
+        ];
+        let wanted = [Some("%"), Some("%"), Some("#"), Some("#"), None];
+        assert_eq!(formats.map(ExportFormat::remark), wanted);
+    }
+
+    #[test]
+    fn an_export_tells_how_many_positions_it_has_and_whether_there_are_more() {
+        let sample = std::path::Path::new("fixtures/book/small/small.ctg");
+        let book = CtgBook::open(sample).unwrap();
+        let lines_of = |limit| {
+            let mut text = Vec::new();
+            let limits = Limits::positions(limit);
+            let exported = ExportFormat::Epd.write(&book, limits, &mut text).unwrap();
+            let lines = text.split_inclusive(|byte| *byte == b'\n').count();
+            assert_eq!(exported.positions, lines as u64);
+            (lines, exported.is_cut)
+        };
+        let (all, is_cut) = lines_of(1000);
+        assert!(all > 20 && !is_cut, "{all}");
+        assert_eq!(lines_of(3), (3, true));
+        let full = ExportFormat::Tsv.write(&book, Limits::positions(3), &mut [0; 9].as_mut_slice());
+        let error = full.unwrap_err();
+        assert!(matches!(&error, ExportError::Write(why) if error.to_string() == why.to_string()));
+    }
+}

@@ -209,6 +209,9 @@ mod tests {
         assert_eq!(read(&block(1, &three)), (vec![], false));
         assert_eq!(read(&block(5000, &three)), (vec![1, 2, 3], false));
         assert_eq!(read(&[]), (vec![], false));
+        let mut short = three;
+        short[28] = 26;
+        assert_eq!(read(&block(86, &short)), (vec![1], false));
     }
 
     #[test]

@@ -321,6 +321,32 @@ mod tests {
     }
 
     #[test]
+    fn a_large_book_is_indexed_and_one_out_of_order_if_it_is_not_as_large() {
+        let folder = copied();
+        let last = folder.path().join("kvetka_1.kob");
+        let last = std::fs::File::options().write(true).open(last).unwrap();
+        last.set_len((MAX_INDEXED_BLOCKS + 1) * BLOCK_BYTES as u64)
+            .unwrap();
+        let index_of = |blocks| {
+            let mut book = opened(&folder);
+            book.blocks = blocks;
+            book.make_index().unwrap()
+        };
+        let index = index_of(1 << 17);
+        assert!(matches!(index, KinIndex::Sorted(_)), "{index:?}");
+        assert!(matches!(index_of((1 << 17) + 1), KinIndex::Halving));
+        let file = folder.path().join("kvetka_0.kob");
+        let mut bytes = std::fs::read(&file).unwrap();
+        let keys = first_block(&bytes);
+        let (behind, first) = (keys[1].0, keys[0].1);
+        bytes[behind - first.len()..behind].copy_from_slice(&first);
+        std::fs::write(&file, bytes).unwrap();
+        let index = index_of(1 << 15);
+        assert!(matches!(index, KinIndex::Scattered(_)), "{index:?}");
+        assert!(matches!(index_of((1 << 15) + 1), KinIndex::Halving));
+    }
+
+    #[test]
     fn the_next_block_is_asked_for_a_key_behind_all_of_one() {
         let folder = copied();
         let bytes = std::fs::read(folder.path().join("kvetka_0.kob")).unwrap();

@@ -92,6 +92,15 @@ mod tests {
     use crate::storage::MemoryFile;
 
     #[test]
+    fn keys_of_up_to_4_mib_are_kept_in_memory() {
+        for (len, is_expected) in [(4 << 20, true), ((4_u64 << 20) + 1, false)] {
+            let file = MemoryFile::from(vec![0; usize::try_from(len).unwrap()]);
+            let kin = Kin::open(Box::new(file), len).unwrap();
+            assert_eq!(matches!(kin.content, KinContent::Kept(_)), is_expected);
+        }
+    }
+
+    #[test]
     fn a_block_is_found_in_memory_and_in_pieces() {
         let mut bytes = Vec::new();
         for number in 0..1000_u16 {

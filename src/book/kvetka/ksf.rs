@@ -493,6 +493,41 @@ mod tests {
     }
 
     #[test]
+    fn no_more_sources_are_read_than_an_element_can_name() {
+        for (count, told) in [(65_536_u32, 0), (65_537, 1)] {
+            let begin = 4 + 4 * count;
+            let table = std::iter::once(count).chain(std::iter::repeat_n(begin, count as usize));
+            let mut bytes: Vec<u8> = table.flat_map(u32::to_be_bytes).collect();
+            bytes.extend(source(0, 0));
+            let mut defects = Vec::new();
+            let file = Box::new(MemoryFile::from(bytes));
+            let ksf = Ksf::open(file, &mut |defect| defects.push(defect.what)).unwrap();
+            assert_eq!((ksf.offsets.len(), defects.len()), (65_536, told));
+            assert!(ksf.offsets.iter().all(Option::is_some));
+        }
+    }
+
+    #[test]
+    fn sources_are_where_the_table_says_or_none() {
+        let mut defects = Vec::new();
+        let table = [2_u32, 12, 22].map(u32::to_be_bytes).concat();
+        let file = Box::new(MemoryFile::from([table, source(0, 0)].concat()));
+        let ksf = Ksf::open(file, &mut |defect| defects.push(defect.offset)).unwrap();
+        assert_eq!(ksf.offsets, [Some(12), None]);
+        assert_eq!(defects, [8]);
+        for (bytes, is_table) in [
+            (&[0, 0, 0, 0][..], true),
+            (&[0, 0, 0, 1], false),
+            (&[0], false),
+        ] {
+            let mut told = 0;
+            let file = Box::new(MemoryFile::from(bytes.to_vec()));
+            let ksf = Ksf::open(file, &mut |_| told += 1).unwrap();
+            assert_eq!((ksf.offsets.len(), told == 0), (0, is_table), "{bytes:?}");
+        }
+    }
+
+    #[test]
     fn a_source_has_no_more_games_than_fit() {
         let games = [game(0), game(0)].concat();
         for (claimed, fit) in [(1, 1), (2, 2), (3, 2)] {
