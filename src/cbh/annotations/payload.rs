@@ -325,6 +325,12 @@ mod tests {
             (0x17, &[0, 0, 1, 0x2c]),
             (0x18, &[1]),
             (0x1c, &[7, 0, 2, b'u', 0xfc, 1, b'c']),
+            (0x21, &[0xdd, 0xff, 1, 0, 20, 0]),
+            (0x22, &[0, 0, 0, 9]),
+            (0x23, &[1, 2, 3, 4]),
+            (0x24, &[7; 33]),
+            (0x25, &[0, 0, 1, 0x2c]),
+            (0x26, &[0, 1, 1, 20, 0xff, 0xdd]),
         ] {
             let value = decode(kind, payload, CodePage::WESTERN).unwrap();
             let (again, bytes) = encode(&value, CodePage::WESTERN);
@@ -335,6 +341,12 @@ mod tests {
             assert_eq!(decode(kind, shorter, CodePage::WESTERN), None, "{kind:#x}");
         }
         assert_eq!(decode(0x15, &[7, 65], CodePage::WESTERN), None);
+        let video = [1, 2, b'c', 0xfc];
+        let value = decode(0x20, &video, CodePage::WESTERN).unwrap();
+        assert_eq!(encode(&value, CodePage::WESTERN), (0x20, video.to_vec()));
+        for other in [&[2, 2, b'c'][..], &[1]] {
+            assert_eq!(decode(0x20, other, CodePage::WESTERN), None);
+        }
     }
 
     #[test]

@@ -684,6 +684,7 @@ mod tests {
     #[test]
     fn each_way_to_read_a_game_tells_the_same() {
         let mut marks = std::collections::BTreeMap::new();
+        let mut seen = 0;
         for name in samples::names() {
             let (_folder, path) = samples::copy_of(&name);
             let database = Database::open(&path, &Options::default()).unwrap();
@@ -699,6 +700,9 @@ mod tests {
                 database.read_moves_only(id, &mut moves).unwrap();
                 let tree = |game: &Game| format!("{:?} {:?}", game.start, game.tree);
                 assert_eq!(tree(&moves.game), tree(&whole.game), "{name} {id:?}");
+                let is_seen = database.glance(id, &mut moves, Moments::ALL, &mut |_| true);
+                assert!(!is_seen || !whole.game.start.is_set_up, "{name} {id:?}");
+                seen += usize::from(is_seen);
                 assert!(moves.game.annotations.is_empty());
                 let mark = database.stored_fingerprint(id, &mut buffer).unwrap();
                 assert_eq!([whole.mark, moves.mark], [mark; 2], "{name} {id:?}");
@@ -713,7 +717,7 @@ mod tests {
                 assert_eq!(*known, stored, "{name} {id:?}");
             }
         }
-        assert!(marks.len() > 100, "{}", marks.len());
+        assert!(marks.len() > 100 && seen > 100, "{} {seen}", marks.len());
     }
 
     #[test]

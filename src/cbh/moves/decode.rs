@@ -610,6 +610,39 @@ mod tests {
     }
 
     #[test]
+    fn a_move_of_the_simple_encoding_is_two_bytes_with_marks_of_variations() {
+        let e4 = (Square::E2, Square::E4);
+        let moves = [
+            (0x8000, e4),
+            (0x4000, (Square::E7, Square::E5)),
+            (0x4000, (Square::A1, Square::A1)),
+        ];
+        for mode in [1, 3, 5, 7] {
+            let encoding = Encoding::of_mode(mode).unwrap();
+            let mut blob = vec![mode, 0, 0, 10];
+            for (count, (marks, (from, to))) in (0..).zip(moves) {
+                let (from, to) = if encoding.from_h8 {
+                    (to, from)
+                } else {
+                    (from, to)
+                };
+                let word = marks | word::encode(from, to, None);
+                let bytes = word.to_be_bytes();
+                blob.extend(bytes.map(|byte| encoding.cipher.encode(byte, count)));
+            }
+            let mut game = Game::default();
+            let read = MoveDecoder::default().decode(&blob, 2, &mut game);
+            assert_eq!(read, Ok(()), "{mode}");
+            let tree = &game.tree;
+            let sans = |id| tree.ply(id).unwrap().san.to_string();
+            assert!(tree.main_line().map(sans).eq(["e4", "e5"]), "{mode}");
+            let other = tree.main_line().next().and_then(|e4| tree.next_sibling(e4));
+            assert_eq!(other.map(sans).as_deref(), Some("--"), "{mode}");
+            assert_eq!(tree.len(), 3, "{mode}");
+        }
+    }
+
+    #[test]
     fn encodings_differ_by_their_mode() {
         let modes = (0..=u8::MAX).filter_map(|mode| Some((mode, Encoding::of_mode(mode).ok()?)));
         let told = modes.map(|(mode, encoding)| {

@@ -390,3 +390,55 @@ fn open_extended(
     }
     Ok((header, storage))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of this length.
+    #[derive(Debug)]
+    struct Long(u64);
+
+    impl Storage for Long {
+        fn len(&self) -> io::Result<u64> {
+            Ok(self.0)
+        }
+
+        fn read_up_to<'a>(
+            &'a self,
+            _offset: u64,
+            _len: usize,
+            _buffer: &'a mut ReadBuffer,
+        ) -> io::Result<&'a [u8]> {
+            Ok(&[])
+        }
+    }
+
+    #[test]
+    fn a_base_has_as_many_games_as_it_claims_and_as_are_there() {
+        let most = (1 << 24) - 1;
+        for (claimed, present, last, told) in [
+            (3, 3, 3, None),
+            (3, 4, 3, None),
+            (4, 3, 3, Some("4 records claimed, 3 found")),
+            (0, 0, 0, None),
+            (most, most, most, None),
+            (
+                most + 1,
+                most + 1,
+                most,
+                Some("16777216 records; a base can have 16777215"),
+            ),
+        ] {
+            let header = record::FileHeader {
+                version: 1,
+                next_id: claimed + 1,
+            };
+            let file = Long((u64::from(present) + 1) * RECORD_BYTES as u64 + 45);
+            let mut defects = Vec::new();
+            assert_eq!(last_id(header, &file, &mut defects).unwrap(), last);
+            let what = defects.first().map(|defect| defect.what.as_str());
+            assert_eq!((what, defects.len() < 2), (told, true));
+        }
+    }
+}

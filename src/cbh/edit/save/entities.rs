@@ -513,6 +513,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn new_files_of_teams_and_labels_are_sound_and_empty() {
+        use crate::cbh::entities::EntityTable;
+        for (kind, file) in [(FileKind::Teams, &*NO_TEAMS), (FileKind::Tags, &*NO_LABELS)] {
+            let table = EntityTable::read(kind, file).unwrap();
+            assert!(table.has_sound_chain() && table.sound_collation().is_some());
+            let counts = [table.claimed(), table.present(), table.claimed_live()];
+            assert_eq!(counts, [0; 3], "{kind:?}");
+        }
+    }
+
+    #[test]
     fn the_first_of_games_has_the_lowest_number() {
         let numbers = [(None, 7), (Some(3), 7), (Some(9), 7), (None, 0)];
         let first = numbers.map(|(first, game)| {

@@ -471,6 +471,28 @@ mod tests {
     }
 
     #[test]
+    fn teams_are_counted_in_games_that_were_laid_into_the_files() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let [plain, of_teams] = [4, 13].map(|id| {
+            let mut decoded = Decoded::default();
+            base.database.read_game(GameId(id), &mut decoded).unwrap();
+            decoded.game
+        });
+        assert!(!of_teams.headers.white_team.title.is_empty());
+        let importer = Importer::new(&base.database, &base.store, SystemTime::UNIX_EPOCH);
+        // The game with these teams becomes another one, and is appended again.
+        let mut importer = importer.holding(1).in_place_of(vec![GameId(13)], 0..0);
+        for game in [&plain, &of_teams, &plain] {
+            let prepared = PreparedGame::new(game.clone()).unwrap();
+            importer.append(prepared).unwrap();
+        }
+        importer.commit().unwrap();
+        base.reopen(&path).unwrap();
+        assert!(samples::defects(&base.database).is_empty());
+    }
+
+    #[test]
     fn copies_of_games_and_texts_keep_their_past() {
         let (_source, path) = samples::copy_of("texts");
         let source = Database::open(&path, &Options::default()).unwrap();
