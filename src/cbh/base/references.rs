@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::cbh::base::database::lists::RecordPair;
 use crate::cbh::entities::{ENTITY_FILES, EntityId, EntityKind, PerKind, records_present};
 use crate::cbh::extended::ExtendedRecord;
-use crate::cbh::record::{self, GameRecord, TextRecord};
+use crate::cbh::record::{self, TextRecord};
 use crate::cbh::{Database, Error, FileKind, GameId, RecordKind};
 
 /// An entity by its file and id.
@@ -16,39 +16,29 @@ pub(in crate::cbh) const OF_EXTENDED: [FileKind; 2] = [FileKind::Teams, FileKind
 
 /// Returns the entities that the records of a game or text in `.cbh` and `.cbj`
 /// refer to, existing or not.
+#[inline]
 pub(in crate::cbh) fn referred(bytes: &[u8], extended: &[u8]) -> impl Iterator<Item = EntityRef> {
-    let header = header_references(bytes);
-    let extended = header.map(|_| ExtendedRecord::decode(extended));
-    let of_extended = extended.map(|extended| {
-        [
-            (FileKind::Teams, extended.white_team),
-            (FileKind::Teams, extended.black_team),
-            (FileKind::Tags, extended.tag),
-        ]
-    });
-    let of_extended = of_extended.into_iter().flatten();
-    let of_extended = of_extended.filter_map(|(file, id)| Some((file, u32::try_from(id).ok()?)));
-    header
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|(kind, id)| (kind.file(), id))
-        .chain(of_extended)
+    let of_header = header_references(bytes);
+    let of_extended = if of_header.is_some() && !extended.is_empty() {
+        extended_references(extended)
+    } else {
+        [None; 3]
+    };
+    let of_header = of_header.unwrap_or_default();
+    of_header.into_iter().chain(of_extended).flatten()
 }
 
 /// Returns the entities that a record of `.cbh` refers to; none if it is
 /// damaged.
-fn header_references(bytes: &[u8]) -> Option<[Option<(EntityKind, u32)>; 5]> {
+#[inline]
+fn header_references(bytes: &[u8]) -> Option<[Option<EntityRef>; 5]> {
     let (kind, _) = record::decode_kind(bytes)?;
     let (players, tournament, annotator, source) = match kind {
-        RecordKind::Game => match GameRecord::decode(bytes) {
-            Ok(game) => (
-                Some((game.white, game.black)),
-                game.tournament,
-                game.annotator,
-                game.source,
-            ),
-            Err(_) => return Some([None; 5]),
+        RecordKind::Game => match record::entities_of_game(bytes) {
+            Some([white, black, tournament, annotator, source]) => {
+                (Some((white, black)), tournament, annotator, source)
+            }
+            None => return Some([None; 5]),
         },
         RecordKind::Text => match TextRecord::decode(bytes) {
             Ok(text) => (None, text.tournament, text.annotator, text.source),
@@ -56,12 +46,23 @@ fn header_references(bytes: &[u8]) -> Option<[Option<(EntityKind, u32)>; 5]> {
         },
     };
     Some([
-        players.map(|(white, _)| (EntityKind::Player, white)),
-        players.map(|(_, black)| (EntityKind::Player, black)),
-        Some((EntityKind::Tournament, tournament)),
-        Some((EntityKind::Annotator, annotator)),
-        Some((EntityKind::Source, source)),
+        players.map(|(white, _)| (FileKind::Players, white)),
+        players.map(|(_, black)| (FileKind::Players, black)),
+        Some((FileKind::Tournaments, tournament)),
+        Some((FileKind::Annotators, annotator)),
+        Some((FileKind::Sources, source)),
     ])
+}
+
+/// Returns the entities that a record of `.cbj` refers to.
+fn extended_references(extended: &[u8]) -> [Option<EntityRef>; 3] {
+    let extended = ExtendedRecord::decode(extended);
+    [
+        (FileKind::Teams, extended.white_team),
+        (FileKind::Teams, extended.black_team),
+        (FileKind::Tags, extended.tag),
+    ]
+    .map(|(file, id)| Some((file, u32::try_from(id).ok()?)))
 }
 
 /// The references to one entity. Deleted games and texts count, and a player on

@@ -33,9 +33,10 @@ pub use texts::PreparedText;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::ops::Range;
 use std::time::SystemTime;
 
-use crate::cbh::base::references::{EntityRef, ReferenceCount, referred};
+use crate::cbh::base::references::{EntityRef, OF_EXTENDED, ReferenceCount, referred};
 use crate::cbh::edit::rewrite::{has_same_moves, rewrite, settled, write_encoded};
 use crate::cbh::entities::{Entity, EntityId, EntityKind, EventDetails, ExtraChange, Unfit};
 use crate::cbh::extended::{ExtendedHeader, ExtendedRecord};
@@ -47,9 +48,10 @@ use crate::game::Game;
 use crate::storage::Transaction;
 use base_scan::BaseScan;
 use blobs::BlobFile;
-use entities::{EntityEdits, KnownFile};
+use entities::{EntityEdits, KnownFile, Unsure};
 use extended::NEW_EXTENDED;
 use headers::GameRecords;
+use import::TakeRecord;
 use writing::offset_of;
 
 /// The plan of a save.
@@ -396,7 +398,7 @@ impl<'a> Saver<'a> {
             }
         }
         let unsure = self.entities.count_references()?;
-        for (name, found) in self.look_up(unsure)? {
+        for (name, found) in self.look_up_unsure(&unsure)? {
             self.entities.set_reference(name, found)?;
         }
         let database = self.database;
@@ -605,6 +607,63 @@ impl Saver<'_> {
         Ok(())
     }
 
+    /// The references to some entities as after the save. Where only the first is
+    /// unknown, the others are not counted again: it is mostly near.
+    fn look_up_unsure(
+        &self,
+        unsure: &[Unsure],
+    ) -> Result<BTreeMap<EntityRef, ReferenceCount>, SaveError> {
+        let (mut found, mut others) = (BTreeMap::new(), Vec::new());
+        // Looking for many costs no more than counting them all.
+        let mut most = self.next_id;
+        for &Unsure {
+            name,
+            left,
+            not_before,
+        } in unsure
+        {
+            let first = match left {
+                Some(_) => self.first_reference(name, not_before, &mut most)?,
+                None => None,
+            };
+            if let Some((count, first)) = left.zip(first) {
+                let first = Some(first);
+                found.insert(name, ReferenceCount { count, first });
+            } else {
+                others.push(name);
+            }
+        }
+        found.extend(self.look_up(others)?);
+        Ok(found)
+    }
+
+    /// The first game or text from a number on that refers to an entity after the
+    /// save, among `most` of them.
+    fn first_reference(
+        &self,
+        name: EntityRef,
+        from: u32,
+        most: &mut u32,
+    ) -> Result<Option<GameId>, SaveError> {
+        let with_extended = OF_EXTENDED.contains(&name.0);
+        let (mut start, mut at_once) = (from, 64);
+        while start < self.next_id && *most > 0 {
+            let end = self.next_id.min(start.saturating_add(at_once));
+            let mut first = None;
+            self.scan_as_saved(start..end, with_extended, &mut |id, bytes, extended| {
+                if first.is_none() && referred(bytes, extended).any(|other| other == name) {
+                    first = Some(id);
+                }
+            })?;
+            if first.is_some() {
+                return Ok(first);
+            }
+            *most = most.saturating_sub(end - start);
+            (start, at_once) = (end, at_once.saturating_mul(4));
+        }
+        Ok(None)
+    }
+
     /// Counts the references to some entities exactly, by a scan of all records
     /// as after the save.
     fn look_up(
@@ -617,29 +676,50 @@ impl Saver<'_> {
         if found.is_empty() {
             return Ok(found);
         }
-        let mut count = |id: GameId, bytes: &[u8], extended: &[u8]| {
-            for name in referred(bytes, extended) {
-                if let Some(reference) = found.get_mut(&name) {
-                    reference.add(id);
+        let with_extended = found.keys().any(|(file, _)| OF_EXTENDED.contains(file));
+        // Nearly all records refer to others, which shows without a look-up.
+        let bit = |id: u32| 1_u128 << (id % u128::BITS);
+        let bits = found.keys().fold(0, |bits, (_, id)| bits | bit(*id));
+        self.scan_as_saved(
+            1..self.next_id,
+            with_extended,
+            &mut |id, bytes, extended| {
+                for name in referred(bytes, extended).filter(|(_, id)| bits & bit(*id) != 0) {
+                    if let Some(reference) = found.get_mut(&name) {
+                        reference.add(id);
+                    }
                 }
-            }
-        };
-        self.database.scan(1..self.next_id, true, &mut |record| {
-            let id = record.id;
-            let bytes = self.records.get(&id.0).map_or(record.bytes, |new| new);
-            let extended = self.extended_records.get(&id.0);
-            count(id, bytes, extended.map_or(record.extended, Vec::as_slice));
-        })?;
-        let first_new = self.database.last_id() + 1;
-        self.scan_laid(first_new..self.laid, &mut |id, bytes, extended| {
-            let new = self.extended_records.get(&id.0);
-            count(id, bytes, new.map_or(extended, Vec::as_slice));
-        })?;
-        for (&id, bytes) in self.records.range(first_new.max(self.laid)..) {
-            let extended = self.extended_records.get(&id);
-            count(GameId(id), bytes, extended.map_or(&[], Vec::as_slice));
-        }
+            },
+        )?;
         Ok(found)
+    }
+
+    /// Gives the records of games and texts as after the save to `take`, in their
+    /// order; those of `.cbj` if they are asked for.
+    fn scan_as_saved(
+        &self,
+        ids: Range<u32>,
+        with_extended: bool,
+        take: &mut TakeRecord<'_>,
+    ) -> Result<(), SaveError> {
+        let mut take = |id: GameId, bytes: &[u8], stored: &[u8]| {
+            let new = self.extended_records.get(&id.0).filter(|_| with_extended);
+            take(id, bytes, new.map_or(stored, Vec::as_slice));
+        };
+        let first_new = self.database.last_id() + 1;
+        let stored = ids.start..ids.end.min(first_new);
+        self.database.scan(stored, with_extended, &mut |record| {
+            let bytes = self.records.get(&record.id.0);
+            let bytes = bytes.map_or(record.bytes, |new| new);
+            take(record.id, bytes, record.extended);
+        })?;
+        let laid = ids.start.max(first_new)..ids.end.min(self.laid);
+        self.scan_laid(laid, &mut take)?;
+        let held = ids.start.max(first_new).max(self.laid);
+        for (&id, bytes) in self.records.range(held.min(ids.end)..ids.end) {
+            take(GameId(id), bytes, &[]);
+        }
+        Ok(())
     }
 }
 
@@ -1041,6 +1121,50 @@ mod tests {
             };
             let missing = format!(".{extension}, which had them, is missing");
             assert!(field == wanted && why.ends_with(&missing), "{field} {why}");
+        }
+    }
+
+    #[test]
+    fn an_entity_keeps_its_games_when_the_first_of_them_leaves_it() {
+        const GAMES: u32 = 700;
+        let (_folder, path) = samples::copy_of("sample");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let of = |name: &str| {
+            let mut game = read(&base, GameId(13));
+            game.headers.white.last = name.to_owned();
+            game.headers.white_team.title = format!("{name} Team");
+            game
+        };
+        let [one, other] = [of("One"), of("Other")];
+        let first = base.database.last_id() + 1;
+        let last = saved(&mut base, |saver| {
+            for at in 0..GAMES {
+                let is_of_one = [0, 1, GAMES - 1].contains(&at);
+                saver.append(if is_of_one { &one } else { &other }).unwrap();
+            }
+        });
+        let is_there = |base: &OpenBase, name: &str| {
+            let names = base.database.entity_names(EntityKind::Player).unwrap();
+            let mut ids = (0..base.database.entities_claimed(EntityKind::Player)).map(EntityId);
+            ids.any(|id| names.get(id).is_some_and(|found| found.starts_with(name)))
+        };
+        // The next is beside the first, then far behind it, then there is none; last a
+        // new game is the only one.
+        for (id, is_of_one) in [
+            (first, false),
+            (first + 1, false),
+            (last, false),
+            (last, true),
+        ] {
+            base.reopen(&path).unwrap();
+            saved(&mut base, |saver| {
+                let game = if is_of_one { &one } else { &other };
+                saver.replace(GameId(id), game).unwrap();
+            });
+            base.reopen(&path).unwrap();
+            assert!(samples::defects(&base.database).is_empty(), "{id}");
+            let has_left = id == last && !is_of_one;
+            assert_eq!(is_there(&base, "One"), !has_left, "{id}");
         }
     }
 

@@ -316,6 +316,15 @@ pub struct TextRecord {
     pub flags: u32,
 }
 
+/// The ids of White, Black, tournament, annotator and source in the record of a game,
+/// as [`GameRecord::decode`] reads them beside the rest; `None` if it is too short.
+#[inline]
+pub fn entities_of_game(bytes: &[u8]) -> Option<[u32; 5]> {
+    let (ids, _) = bytes.get(9..24)?.as_chunks::<3>();
+    let ids: [[u8; 3]; 5] = ids.try_into().ok()?;
+    Some(ids.map(|[high, middle, low]| u32::from_be_bytes([0, high, middle, low])))
+}
+
 impl TextRecord {
     /// Decodes the 46 bytes of a text.
     pub fn decode(bytes: &[u8]) -> Result<TextRecord, Malformed> {
@@ -421,6 +430,18 @@ mod tests {
         let record = GameRecord::decode(&RECORD).unwrap();
         assert_eq!(record.moves_offset, 26);
         assert_eq!((record.white, record.black, record.source), (0, 1, 1));
+        let bytes = std::array::from_fn::<u8, RECORD_BYTES, _>(|at| u8::try_from(3 * at).unwrap());
+        let GameRecord {
+            white,
+            black,
+            tournament,
+            annotator,
+            source,
+            ..
+        } = GameRecord::decode(&bytes).unwrap();
+        let ids = [white, black, tournament, annotator, source];
+        assert_eq!(entities_of_game(&bytes), Some(ids));
+        assert_eq!(entities_of_game(&bytes[..23]), None);
         assert_eq!(record.date.to_string(), "2016.07.26");
         assert_eq!(record.result(), Some(GameResult::WhiteWon));
         assert_eq!((record.round, record.subround), (2, 0));

@@ -105,6 +105,16 @@ pub(super) struct EntityEdits<'a> {
     added: Vec<EntityRef>,
 }
 
+/// An entity whose references are to be looked up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unsure {
+    pub(super) name: EntityRef,
+    /// How many references are left, if only the first of them is unknown.
+    pub(super) left: Option<u32>,
+    /// No game before this one has one then.
+    pub(super) not_before: u32,
+}
+
 impl<'a> EntityEdits<'a> {
     pub(super) fn new(
         database: &'a Database,
@@ -388,10 +398,10 @@ impl<'a> EntityEdits<'a> {
         }
     }
 
-    /// Stores the changed counts. Returns the entities whose references need a
-    /// scan of all records: their first game or their last reference may be
-    /// gone, or the counts in their records are impossible.
-    pub(super) fn count_references(&mut self) -> Result<Vec<EntityRef>, SaveError> {
+    /// Stores the changed counts. Returns the entities whose references are to be
+    /// looked up in the records of games: their first game or their last reference
+    /// may be gone, or the counts in their records are impossible.
+    pub(super) fn count_references(&mut self) -> Result<Vec<Unsure>, SaveError> {
         let last_id = self.database.last_id();
         let mut unsure = Vec::new();
         for ((file, id), change) in std::mem::take(&mut self.uses) {
@@ -414,12 +424,17 @@ impl<'a> EntityEdits<'a> {
             let is_possible = stated <= 2 * u64::from(last_id)
                 && first <= last_id
                 && (stated == 0) == (first == 0);
-            if lost_first || count <= change.removed || !is_possible {
-                unsure.push((file, id));
-                continue;
-            }
             let added = change.first_added.map_or(u32::MAX, NonZeroU32::get);
             let first = if first == 0 { added } else { first.min(added) };
+            if lost_first || count <= change.removed || !is_possible {
+                let left = count.saturating_sub(change.removed);
+                unsure.push(Unsure {
+                    name: (file, id),
+                    left: (left > 0 && is_possible).then_some(left),
+                    not_before: first,
+                });
+                continue;
+            }
             editor
                 .set_references(EntityId(id), count - change.removed, first)
                 .map_err(&refused)?;
