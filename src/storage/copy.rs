@@ -69,7 +69,7 @@ fn is_empty(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::{MemoryDirectory, Transaction};
+    use crate::storage::{MemoryDirectory, SimulatedFailure, Transaction};
 
     #[test]
     fn a_copy_under_the_first_free_name_has_saves_and_holes() {
@@ -94,5 +94,21 @@ mod tests {
         assert_eq!(files[OsStr::new("a.1")], b"taken");
         assert!(copy("a", &["a.1", "a.2"]).is_err());
         assert!(copy("missing", &["a.4"]).is_err());
+        // Nothing is left of a copy that fails, and no other name is tried.
+        let mut failed = 0;
+        loop {
+            directory.fail_at(
+                directory.operations() + failed,
+                SimulatedFailure::PASSING[2],
+            );
+            let Err(error) = copy("a", &["a.4", "a.5"]) else {
+                break;
+            };
+            assert!(error.starts_with("a.4: "), "{error}");
+            assert_eq!(directory.files().len(), 4, "{failed}");
+            failed += 1;
+        }
+        // It is made, written in two parts, and synced with its name.
+        assert_eq!(failed, 5);
     }
 }

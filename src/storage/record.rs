@@ -604,6 +604,20 @@ mod tests {
     }
 
     #[test]
+    fn a_record_holds_no_more_than_255_mib_of_new_and_old_bytes() {
+        // A step that creates takes five bytes, and `old` has ten.
+        for (name, others) in [("new", 5), ("old", 10)] {
+            let mut transaction = Transaction::new();
+            if name == "new" {
+                transaction.create(name);
+            }
+            transaction.write(name, 0, vec![0; (255 << 20) - others + 1]);
+            let error = encoded(&transaction).map(drop).unwrap_err().to_string();
+            assert_eq!(error, format!("{name}: too much to save at once"));
+        }
+    }
+
+    #[test]
     fn a_name_is_plain_if_it_leads_nowhere_else() {
         let (longest, longer) = ("x".repeat(255), "x".repeat(256));
         for name in ["a", ".a", "...", "a b", &longest] {
