@@ -220,6 +220,15 @@ mod tests {
     }
 
     #[test]
+    fn six_annotations_have_a_mark_and_bad_ones_are_refused() {
+        let all = [0, 1, 2, 3, 4, 5, 6, 7].map(|annotation| choice(annotation, 0, 0));
+        let marks = all.each_ref().map(Choice::mark);
+        assert_eq!(marks, ["", "!", "?", "!!", "??", "!?", "?!", ""]);
+        let refused = all.iter().filter(|choice| choice.is_refused());
+        assert!(refused.map(Choice::mark).eq(["?", "??"]));
+    }
+
+    #[test]
     fn moves_are_weighed_by_the_points_of_the_mover() {
         let mut choices = [choice(0, 10, 3), choice(4, 9, 9), choice(5, 6, 1)];
         if let Some(child) = &mut choices[2].child {

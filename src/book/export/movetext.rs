@@ -201,6 +201,19 @@ mod tests {
     }
 
     #[test]
+    fn a_line_is_filled_to_its_last_character() {
+        for (last, lines) in [(39, 1), (40, 2)] {
+            let mut out = Vec::new();
+            let mut text = Movetext::new(&mut out);
+            for length in [39, last] {
+                text.word(&"x".repeat(length)).unwrap();
+            }
+            text.write_word().unwrap();
+            assert_eq!(String::from_utf8(out).unwrap().lines().count(), lines);
+        }
+    }
+
+    #[test]
     fn no_line_is_too_long_where_variations_end() {
         for words in 0..100 {
             let mut out = Vec::new();

@@ -141,6 +141,11 @@ mod tests {
         assert_eq!(header.bytes, bytes.len());
         let values: Vec<u64> = header.fields.iter().map(|field| field.value).collect();
         assert_eq!(values, [1, 0x8FC, 0, 0, 1, 0xFF, 1, 0, 0x102]);
+        let mut without = bytes;
+        let place = without.len() - 6;
+        without[place] = 2;
+        let header = parse(&without, Path::new("x_0.kob")).unwrap();
+        assert!(!header.has_games);
     }
 
     #[test]

@@ -218,6 +218,18 @@ mod tests {
     use crate::book::Book;
 
     #[test]
+    fn a_book_has_a_title_or_none_and_tells_its_byte_order_by_comments() {
+        for (name, order) in [("kvetka", ByteOrder::Big), ("kvetka-le", ByteOrder::Little)] {
+            let path = Path::new("fixtures/book").join(name).with_extension("kin");
+            let mut book = KvetkaBook::open(&path, KvetkaOptions::default()).unwrap();
+            let title = book.facts.title.take();
+            assert!(title.is_some_and(|title| !title.is_empty()), "{name}");
+            book.ksf = None;
+            assert_eq!(book.byte_order(Vec::new()).unwrap(), order, "{name}");
+        }
+    }
+
+    #[test]
     fn files_that_end_early_and_those_left_aside_are_told() {
         let (folder, sample) = (tempfile::tempdir().unwrap(), Path::new("fixtures/book"));
         let at = |name: &str| folder.path().join(name);
