@@ -486,6 +486,14 @@ mod tests {
     }
 
     #[test]
+    fn a_stored_step_of_a_pawn_needs_one_that_can_take_it() {
+        let board = CanonicalBoard::from_fen(b"4k3/8/8/Pp6/8/8/8/R3K2R w KQ b6").unwrap();
+        let stored =
+            |file| CanonicalBoard::stored(*board.squares(), Some(file), board.castling()).is_some();
+        assert_eq!([1, 0, 6, 8].map(stored), [true, false, false, false]);
+    }
+
+    #[test]
     fn boards_that_no_book_holds_are_none() {
         for fen in [
             "8/8/8/8/8/8/8/8 w - - 0 1",

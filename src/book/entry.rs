@@ -266,6 +266,7 @@ pub fn turned_nag(nag: u8, turn: Color) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::book::RelativeMove;
 
     #[test]
     fn scores_are_shares_of_the_points_or_else_of_the_results() {
@@ -331,6 +332,35 @@ mod tests {
         assert_eq!(names, ["", "green", "red", "red"]);
         assert_eq!(flags.map(Flags::is_green), [false, true, false, false]);
         assert_eq!(flags.map(Flags::is_red), [false, false, true, true]);
+    }
+
+    #[test]
+    fn a_stored_move_is_refused_without_a_meaning_or_a_piece_and_the_second_time() {
+        let position = Position::default();
+        let board = CanonicalBoard::of(&position).unwrap();
+        let pawn = |ranks| {
+            Some(RelativeMove::Step {
+                role: shakmaty::Role::Pawn,
+                nth: 5,
+                files: 0,
+                ranks,
+            })
+        };
+        let moves = [pawn(2), None, pawn(3), pawn(2)].map(|meaning| StoredMove {
+            code: 0,
+            meaning,
+            alternative: None,
+            annotation: 0,
+        });
+        let record = PositionRecord {
+            moves: moves.to_vec(),
+            ..PositionRecord::default()
+        };
+        let entry = BookEntry::new(&position, &board, record);
+        assert_eq!(entry.moves.len(), 1);
+        let why: Vec<Refusal> = entry.refused.iter().map(|refused| refused.why).collect();
+        let wanted = [Refusal::UnknownCode, Refusal::Illegal, Refusal::Twice];
+        assert_eq!(why, wanted);
     }
 
     #[test]

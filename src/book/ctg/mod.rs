@@ -454,6 +454,24 @@ mod tests {
     }
 
     #[test]
+    fn a_position_that_no_entry_leads_to_is_found_all_the_same() {
+        let (folder, sample) = (
+            tempfile::tempdir().unwrap(),
+            Path::new("fixtures/book/small"),
+        );
+        for extension in ["ctg", "cto", "ctb"] {
+            let mut bytes = std::fs::read(sample.join(format!("small.{extension}"))).unwrap();
+            if extension == "cto" {
+                bytes[16..].fill(0xFF);
+            }
+            std::fs::write(folder.path().join(format!("x.{extension}")), bytes).unwrap();
+        }
+        let book = CtgBook::open(&folder.path().join("x.ctg")).unwrap();
+        let start = CanonicalBoard::of(&Position::default()).unwrap();
+        assert!(book.find(&start).unwrap().is_some());
+    }
+
+    #[test]
     fn a_book_of_more_than_4_gib_is_not_indexed() {
         let sample = Path::new("fixtures/book/small/small.ctg");
         let start = CanonicalBoard::of(&Position::default()).unwrap();
