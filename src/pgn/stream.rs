@@ -44,6 +44,9 @@ pub(super) use words::{are_words, goes_on_with_words};
 /// So much of a game that is too long is given at once.
 const LONG_BYTES: usize = 1 << 20;
 
+/// Nearly all games are shorter.
+const USUAL_BYTES: usize = 1 << 14;
+
 /// No more of a text is shown in a message.
 const MOST_SHOWN: usize = 1 << 10;
 
@@ -570,7 +573,7 @@ impl<R: BufRead> Sections<R> {
     /// in the line `next`.
     fn cut_at(&mut self, offset: usize, next: usize) -> Section {
         // The next game is often as long.
-        let mut rest = Vec::with_capacity(self.text.len().min(LONG_BYTES));
+        let mut rest = Vec::with_capacity(self.text.len().min(USUAL_BYTES));
         rest.extend_from_slice(self.text.get(offset..).unwrap_or_default());
         self.text.truncate(offset);
         let text = std::mem::replace(&mut self.text, rest);

@@ -123,6 +123,7 @@ impl StoredRemark<'_> {
 /// are damage.
 pub(super) fn remarks(record: &[u8]) -> impl Iterator<Item = Result<StoredRemark<'_>, Malformed>> {
     let mut reader = ByteReader::new(record);
+    // Most games have none, and an error would be made for each.
     let mut is_broken = record.is_empty() || reader.skip(HEAD_BYTES).is_err();
     let mut count = 0;
     std::iter::from_fn(move || {

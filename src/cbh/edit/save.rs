@@ -272,12 +272,11 @@ impl<'a> Saver<'a> {
         };
         let mut records = before;
         self.event = past.map(|past| past.event).unwrap_or_default();
-        let unfit = self.unfit.len();
         self.set_headers(&mut records, None, game)?;
-        let names = if self.unfit.len() > unfit {
-            Some(self.names(&records, game)?)
-        } else {
+        let names = if self.entities.have_whole_names() {
             None
+        } else {
+            Some(self.names(&records, game)?)
         };
         let game = &*foreign_tags::with_stored_tags(game, names.as_ref(), "");
         let new = write_encoded(id, game, encoded, self.database.code_page())?;
@@ -614,7 +613,7 @@ impl Saver<'_> {
         unsure: &[Unsure],
     ) -> Result<BTreeMap<EntityRef, ReferenceCount>, SaveError> {
         let (mut found, mut others) = (BTreeMap::new(), Vec::new());
-        // Looking for many costs no more than counting them all.
+        // Looking for many costs little more than counting them all.
         let mut most = self.next_id;
         for &Unsure {
             name,
@@ -649,6 +648,7 @@ impl Saver<'_> {
         let (mut start, mut at_once) = (from, 64);
         while start < self.next_id && *most > 0 {
             let end = self.next_id.min(start.saturating_add(at_once));
+            *most = most.saturating_sub(end - start);
             let mut first = None;
             self.scan_as_saved(start..end, with_extended, &mut |id, bytes, extended| {
                 if first.is_none() && referred(bytes, extended).any(|other| other == name) {
@@ -658,7 +658,6 @@ impl Saver<'_> {
             if first.is_some() {
                 return Ok(first);
             }
-            *most = most.saturating_sub(end - start);
             (start, at_once) = (end, at_once.saturating_mul(4));
         }
         Ok(None)
@@ -695,7 +694,7 @@ impl Saver<'_> {
     }
 
     /// Gives the records of games and texts as after the save to `take`, in their
-    /// order; those of `.cbj` if they are asked for.
+    /// order; those of `.cbj` only where they are asked for or laid.
     fn scan_as_saved(
         &self,
         ids: Range<u32>,
@@ -852,6 +851,40 @@ mod tests {
             let found = read(&base, GameId(id));
             assert_eq!(content(&found), content(wanted));
         }
+    }
+
+    #[test]
+    fn a_name_that_another_entity_has_in_part_comes_back_whole() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let model = read(&base, GameId(3));
+        let fields: [(usize, Field); 6] = [
+            (30, |headers| &mut headers.white.last),
+            (20, |headers| &mut headers.black.first),
+            (30, |headers| &mut headers.tournament.place),
+            (45, |headers| &mut headers.annotator),
+            (25, |headers| &mut headers.source.title),
+            (45, |headers| &mut headers.white_team.title),
+        ];
+        for (size, field) in fields {
+            // In the page of the base the longer one fits, too; in UTF-8 it does not.
+            let cut = "x".repeat(size - 2);
+            for (name, times) in [(cut.clone(), 1), (cut + "\u{e9}", 2)] {
+                let mut game = model.clone();
+                field(&mut game.headers).clone_from(&name);
+                game.headers.white_team.is_given = !game.headers.white_team.title.is_empty();
+                let last = saved(&mut base, |saver| {
+                    for _ in 0..times {
+                        saver.append(&game).unwrap();
+                    }
+                });
+                base.reopen(&path).unwrap();
+                for id in last + 1 - times..=last {
+                    assert_eq!(*field(&mut read(&base, GameId(id)).headers), name);
+                }
+            }
+        }
+        assert_eq!(samples::defects(&base.database), BTreeSet::new());
     }
 
     #[test]

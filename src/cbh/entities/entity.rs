@@ -104,6 +104,15 @@ impl Entity {
         name
     }
 
+    /// Whether all names are those of another, also the one that is in no key.
+    pub fn has_names_of(&self, other: &Entity) -> bool {
+        let publisher = |entity: &Entity| match entity {
+            Entity::Source(source) => Some(source.publisher.clone()),
+            _ => None,
+        };
+        self.key_names() == other.key_names() && publisher(self) == publisher(other)
+    }
+
     /// The names in the key, in the order of their fields.
     pub(super) fn key_names(&self) -> Vec<&str> {
         match self {

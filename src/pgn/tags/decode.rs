@@ -138,7 +138,7 @@ const FIRST_LABEL: usize = Name::ALL.len();
 const FIRST_EXACT: usize = FIRST_LABEL + TAG_NAMES.len();
 const KNOWN: usize = FIRST_EXACT + exact::MOST_TAGS;
 
-/// Whether a tag of this name is always one of a header, or none.
+/// Whether a tag of this name may be one of a header.
 fn is_header(name: &str) -> bool {
     NAMES.contains_key(name) || name.starts_with(OTHER) || name.starts_with(exact::NAME)
 }

@@ -55,8 +55,9 @@ fn no_file(entity: &Entity) -> SaveError {
 struct FileEdit<'a> {
     editor: EntityEditor<'a>,
     form: Option<NameForm>,
-    /// Ids of entities that were found or added lately, by their data.
-    found: HashMap<Vec<u8>, u32>,
+    /// Ids of entities that were found or added lately, by their data, and whether
+    /// their records hold all names whole.
+    found: HashMap<Vec<u8>, (u32, bool)>,
     /// The initial content of the file, if it does not exist yet.
     begin: Option<&'static MemoryFile>,
     /// Whether new records are in the file already.
@@ -64,11 +65,11 @@ struct FileEdit<'a> {
 }
 
 impl FileEdit<'_> {
-    fn note_found(&mut self, data: Vec<u8>, id: u32) {
+    fn note_found(&mut self, data: Vec<u8>, id: u32, has_whole_names: bool) {
         if self.found.len() >= MOST_FOUND {
             self.found.clear();
         }
-        self.found.insert(data, id);
+        self.found.insert(data, (id, has_whole_names));
     }
 }
 
@@ -103,6 +104,8 @@ pub(super) struct EntityEdits<'a> {
     uses: BTreeMap<EntityRef, ReferenceChange>,
     /// Those that were added for the game at hand.
     added: Vec<EntityRef>,
+    /// Whether the records of those of the game at hand hold all names whole.
+    has_whole_names: bool,
 }
 
 /// An entity whose references are to be looked up.
@@ -128,12 +131,14 @@ impl<'a> EntityEdits<'a> {
             edits: BTreeMap::new(),
             uses: BTreeMap::new(),
             added: Vec::new(),
+            has_whole_names: true,
         }
     }
 
     /// Begins with the entities of another game.
     pub(super) fn begin_game(&mut self) {
         self.added.clear();
+        self.has_whole_names = true;
     }
 
     /// Removes what was added for the game at hand, which is not stored.
@@ -237,7 +242,9 @@ impl<'a> EntityEdits<'a> {
         let encoded = entity.encode(None, form).map_err(&malformed)?;
         // A name that was cut does not identify an entity.
         let is_whole = encoded.unfit.is_empty();
-        if let Some(&id) = edit.found.get(&encoded.data).filter(|_| is_whole) {
+        let found = edit.found.get(&encoded.data).filter(|_| is_whole);
+        if let Some(&(id, has_whole_names)) = found {
+            self.has_whole_names &= has_whole_names;
             return Ok((id, false));
         }
         let editor = &mut edit.editor;
@@ -245,13 +252,18 @@ impl<'a> EntityEdits<'a> {
             // An existing record may hold the whole of a name that fills its
             // field.
             let data = editor.data(id).map_err(&refused)?;
-            let over = entity.encode(Some(data), form).map_err(malformed)?;
+            let over = entity.encode(Some(data), form).map_err(&malformed)?;
+            // It may be found by a cut name although the whole would fit.
+            let stored = Entity::decode(file, data, form.page).map_err(malformed)?;
+            let has_whole_names = stored.has_names_of(entity);
             if is_whole && over.unfit.is_empty() {
-                edit.note_found(encoded.data, id.0);
+                edit.note_found(encoded.data, id.0, has_whole_names);
             }
             unfit.extend(over.unfit);
+            self.has_whole_names &= has_whole_names;
             return Ok((id.0, false));
         }
+        self.has_whole_names &= is_whole;
         unfit.extend(encoded.unfit);
         let lost = self.lost()?;
         let none = BTreeSet::new();
@@ -264,10 +276,15 @@ impl<'a> EntityEdits<'a> {
         let id = edit.editor.insert_beside(&encoded.data, lost);
         let id = id.map_err(&refused)?;
         if is_whole {
-            edit.note_found(encoded.data, id.0);
+            edit.note_found(encoded.data, id.0, true);
         }
         self.added.push((file, id.0));
         Ok((id.0, true))
+    }
+
+    /// Whether the records of the entities of the game at hand hold all names whole.
+    pub(super) fn have_whole_names(&self) -> bool {
+        self.has_whole_names
     }
 
     /// Returns the entity of a record.
@@ -425,12 +442,17 @@ impl<'a> EntityEdits<'a> {
                 && first <= last_id
                 && (stated == 0) == (first == 0);
             let added = change.first_added.map_or(u32::MAX, NonZeroU32::get);
+            let stated_first = first;
             let first = if first == 0 { added } else { first.min(added) };
             if lost_first || count <= change.removed || !is_possible {
                 let left = count.saturating_sub(change.removed);
+                // What is before the stated first game was not counted.
+                let is_first = change
+                    .first_removed
+                    .is_none_or(|removed| removed.get() == stated_first);
                 unsure.push(Unsure {
                     name: (file, id),
-                    left: (left > 0 && is_possible).then_some(left),
+                    left: (left > 0 && is_possible && is_first).then_some(left),
                     not_before: first,
                 });
                 continue;
