@@ -805,33 +805,42 @@ mod tests {
 
     type Field = fn(&mut Headers) -> &mut String;
 
+    /// Names, each with the bytes of its field.
+    const NAMES: [(usize, Field); 11] = [
+        (30, |headers| &mut headers.white.last),
+        (20, |headers| &mut headers.white.first),
+        (30, |headers| &mut headers.black.last),
+        (20, |headers| &mut headers.black.first),
+        (40, |headers| &mut headers.tournament.title),
+        (30, |headers| &mut headers.tournament.place),
+        (45, |headers| &mut headers.annotator),
+        (25, |headers| &mut headers.source.title),
+        (45, |headers| &mut headers.white_team.title),
+        (45, |headers| &mut headers.black_team.title),
+        (200, |headers| &mut headers.tag.titles[2]),
+    ];
+
+    fn with_name(model: &Game, field: Field, name: String) -> Game {
+        let mut game = model.clone();
+        let headers = &mut game.headers;
+        *field(headers) = name;
+        for team in [&mut headers.white_team, &mut headers.black_team] {
+            team.is_given = !team.title.is_empty();
+        }
+        game
+    }
+
     #[test]
     fn names_longer_than_their_fields_and_other_tags_come_back_whole() {
         let (_folder, path) = samples::copy_of("sample");
         let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
         let model = read(&base, GameId(3));
-        let fields: [(usize, Field); 10] = [
-            (30, |headers| &mut headers.white.last),
-            (20, |headers| &mut headers.white.first),
-            (30, |headers| &mut headers.black.last),
-            (40, |headers| &mut headers.tournament.title),
-            (30, |headers| &mut headers.tournament.place),
-            (45, |headers| &mut headers.annotator),
-            (25, |headers| &mut headers.source.title),
-            (45, |headers| &mut headers.white_team.title),
-            (45, |headers| &mut headers.black_team.title),
-            (200, |headers| &mut headers.tag.titles[2]),
-        ];
         let mut games = Vec::new();
-        for (size, field) in fields {
+        for (size, field) in NAMES {
             for letters in ["x", "x\u{e9}", "\u{436}", "\u{2658}"] {
                 for len in [size / 3, size / 2, size - 1, size, size + 1, 2 * size] {
-                    let mut game = model.clone();
-                    *field(&mut game.headers) = letters.chars().cycle().take(len).collect();
-                    let headers = &mut game.headers;
-                    for team in [&mut headers.white_team, &mut headers.black_team] {
-                        team.is_given = !team.title.is_empty();
-                    }
+                    let name = letters.chars().cycle().take(len).collect();
+                    let mut game = with_name(&model, field, name);
                     let tag = format!("Tag{len}");
                     game.foreign_tags
                         .push((tag, "a \"quoted\" \\ value".to_owned()));
@@ -858,21 +867,11 @@ mod tests {
         let (_folder, path) = samples::copy_of("sample");
         let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
         let model = read(&base, GameId(3));
-        let fields: [(usize, Field); 6] = [
-            (30, |headers| &mut headers.white.last),
-            (20, |headers| &mut headers.black.first),
-            (30, |headers| &mut headers.tournament.place),
-            (45, |headers| &mut headers.annotator),
-            (25, |headers| &mut headers.source.title),
-            (45, |headers| &mut headers.white_team.title),
-        ];
-        for (size, field) in fields {
+        for (size, field) in NAMES {
             // In the page of the base the longer one fits, too; in UTF-8 it does not.
             let cut = "x".repeat(size - 2);
             for (name, times) in [(cut.clone(), 1), (cut + "\u{e9}", 2)] {
-                let mut game = model.clone();
-                field(&mut game.headers).clone_from(&name);
-                game.headers.white_team.is_given = !game.headers.white_team.title.is_empty();
+                let game = with_name(&model, field, name.clone());
                 let last = saved(&mut base, |saver| {
                     for _ in 0..times {
                         saver.append(&game).unwrap();

@@ -106,11 +106,11 @@ impl Entity {
 
     /// Whether all names are those of another, also the one that is in no key.
     pub fn has_names_of(&self, other: &Entity) -> bool {
-        let publisher = |entity: &Entity| match entity {
-            Entity::Source(source) => Some(source.publisher.clone()),
-            _ => None,
+        let is_published_alike = match (self, other) {
+            (Entity::Source(one), Entity::Source(other)) => one.publisher == other.publisher,
+            _ => true,
         };
-        self.key_names() == other.key_names() && publisher(self) == publisher(other)
+        is_published_alike && self.key_names() == other.key_names()
     }
 
     /// The names in the key, in the order of their fields.
