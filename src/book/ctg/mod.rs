@@ -428,26 +428,25 @@ mod tests {
     use super::*;
     use crate::game::Position;
 
+    /// The small sample book with each of its files, named by its extension, changed.
+    fn changed(change: impl Fn(&str, &mut Vec<u8>)) -> CtgBook {
+        let folder = tempfile::tempdir().unwrap();
+        for extension in ["ctg", "cto", "ctb"] {
+            let sample = Path::new("fixtures/book/small/small").with_extension(extension);
+            let mut bytes = std::fs::read(sample).unwrap();
+            change(extension, &mut bytes);
+            std::fs::write(folder.path().join(format!("x.{extension}")), bytes).unwrap();
+        }
+        CtgBook::open(&folder.path().join("x.ctg")).unwrap()
+    }
+
     #[test]
     fn nothing_is_looked_for_in_a_book_without_pages() {
-        let (folder, sample) = (
-            tempfile::tempdir().unwrap(),
-            Path::new("fixtures/book/small"),
-        );
-        for extension in ["ctg", "cto", "ctb"] {
-            let bytes = std::fs::read(sample.join(format!("small.{extension}"))).unwrap();
-            let pages = if extension == "ctg" {
-                PAGE_BYTES
-            } else {
-                bytes.len()
-            };
-            std::fs::write(
-                folder.path().join(format!("x.{extension}")),
-                &bytes[..pages],
-            )
-            .unwrap();
-        }
-        let book = CtgBook::open(&folder.path().join("x.ctg")).unwrap();
+        let book = changed(|extension, bytes| {
+            if extension == "ctg" {
+                bytes.truncate(PAGE_BYTES);
+            }
+        });
         let start = CanonicalBoard::of(&Position::default()).unwrap();
         assert!(book.find(&start).unwrap().is_none());
         assert_eq!(book.defects(), []);
@@ -455,18 +454,11 @@ mod tests {
 
     #[test]
     fn a_position_that_no_entry_leads_to_is_found_all_the_same() {
-        let (folder, sample) = (
-            tempfile::tempdir().unwrap(),
-            Path::new("fixtures/book/small"),
-        );
-        for extension in ["ctg", "cto", "ctb"] {
-            let mut bytes = std::fs::read(sample.join(format!("small.{extension}"))).unwrap();
+        let book = changed(|extension, bytes| {
             if extension == "cto" {
                 bytes[16..].fill(0xFF);
             }
-            std::fs::write(folder.path().join(format!("x.{extension}")), bytes).unwrap();
-        }
-        let book = CtgBook::open(&folder.path().join("x.ctg")).unwrap();
+        });
         let start = CanonicalBoard::of(&Position::default()).unwrap();
         assert!(book.find(&start).unwrap().is_some());
     }
