@@ -288,14 +288,7 @@ mod tests {
 
     #[test]
     fn each_export_has_a_name_of_its_own() {
-        let formats = [
-            ExportFormat::Pgn,
-            ExportFormat::Openings,
-            ExportFormat::Epd,
-            ExportFormat::Tsv,
-            ExportFormat::Polyglot,
-        ];
-        let names = formats.map(name);
+        let names = ExportFormat::ALL.map(name);
         assert_eq!(names, ["pgn", "openings", "epd", "tsv", "polyglot"]);
     }
 

@@ -173,21 +173,25 @@ fn sample_as(format: ExportFormat) -> String {
 }
 
 #[cfg(test)]
+impl ExportFormat {
+    pub(in crate::book) const ALL: [ExportFormat; 5] = [
+        ExportFormat::Pgn,
+        ExportFormat::Openings,
+        ExportFormat::Epd,
+        ExportFormat::Tsv,
+        ExportFormat::Polyglot,
+    ];
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::book::ctg::CtgBook;
 
     #[test]
     fn each_text_has_remarks_of_its_own_and_a_polyglot_book_has_none() {
-        let formats = [
-            ExportFormat::Pgn,
-            ExportFormat::Openings,
-            ExportFormat::Epd,
-            ExportFormat::Tsv,
-            ExportFormat::Polyglot,
-        ];
         let wanted = [Some("%"), Some("%"), Some("#"), Some("#"), None];
-        assert_eq!(formats.map(ExportFormat::remark), wanted);
+        assert_eq!(ExportFormat::ALL.map(ExportFormat::remark), wanted);
     }
 
     #[test]
