@@ -5,18 +5,24 @@
 //! free. A game uses a few kilobytes of these tables. Magic bitboards, which
 //! need one lookup, take 700.
 
-use shakmaty::{Bitboard, Role, Square, attacks};
+use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
 pub(super) use attacks::{king_attacks, knight_attacks, pawn_attacks};
 
-/// The squares that each kind of piece attacks on an empty board, by role and
-/// square. Pawns have no entry here, because their attacks depend on their
-/// side.
-static ON_EMPTY: [[Bitboard; 64]; 8] = on_empty();
+/// The squares that a piece reaches on an empty board, by row and square. There
+/// is a row for each role, empty for pawns; three pairs follow for these, White's
+/// and Black's, from the rows below on.
+static REACHED: [[Bitboard; 64]; 16] = reached();
+
+/// What pawns attack, what they take without promoting, and where they go without
+/// taking or promoting.
+const PAWN_ATTACKS: usize = 8;
+const PAWN_TAKES: usize = 10;
+const PAWN_GOES: usize = 12;
 
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-const fn on_empty() -> [[Bitboard; 64]; 8] {
-    let mut table = [[Bitboard::EMPTY; 64]; 8];
+const fn reached() -> [[Bitboard; 64]; 16] {
+    let mut table = [[Bitboard::EMPTY; 64]; 16];
     let mut at = 0;
     while at < 64 {
         let square = Square::ALL[at];
@@ -27,19 +33,69 @@ const fn on_empty() -> [[Bitboard; 64]; 8] {
         table[Role::Rook as usize][at] = straight;
         table[Role::Queen as usize][at] = diagonal.with_const(straight);
         table[Role::King as usize][at] = attacks::king_attacks(square);
+        let mut side = 0;
+        while side < 2 {
+            let Bitboard(attacked) = attacks::pawn_attacks(SIDES[side], square);
+            table[PAWN_ATTACKS + side][at] = Bitboard(attacked);
+            table[PAWN_TAKES + side][at] = Bitboard(attacked & !Bitboard::BACKRANKS.0);
+            let Bitboard(ahead) = pawn_steps(SIDES[side], at);
+            table[PAWN_GOES + side][at] = Bitboard(ahead & !Bitboard::BACKRANKS.0);
+            side += 1;
+        }
         at += 1;
     }
     table
 }
 
-/// The squares that a piece, not a pawn, attacks on an empty board.
+/// In the order of rows.
+const SIDES: [Color; 2] = [Color::White, Color::Black];
+
+/// The squares that a pawn goes to without taking; two if it has not moved.
+const fn pawn_steps(side: Color, from: usize) -> Bitboard {
+    let one = 1 << from;
+    Bitboard(match (side, from / 8) {
+        (Color::White, 1) => one << 8 | one << 16,
+        (Color::White, _) => one << 8,
+        (Color::Black, 6) => one >> 8 | one >> 16,
+        (Color::Black, _) => one >> 8,
+    })
+}
+
 #[inline]
 #[expect(
     clippy::indexing_slicing,
-    reason = "roles are numbered below 8, squares below 64"
+    reason = "rows are numbered below 16, squares below 64"
 )]
+fn reached_in(row: usize, square: Square) -> Bitboard {
+    REACHED[row & 15][square as usize & 63]
+}
+
+/// The squares that a piece, not a pawn, attacks on an empty board.
+#[inline]
 pub(super) fn on_empty_board(role: Role, square: Square) -> Bitboard {
-    ON_EMPTY[role as usize & 7][square as usize & 63]
+    reached_in(role as usize, square)
+}
+
+/// The squares that a piece of a side attacks on an empty board.
+#[inline]
+pub(super) fn attacked(side: Color, role: Role, square: Square) -> Bitboard {
+    let row = match role {
+        Role::Pawn => PAWN_ATTACKS + usize::from(side.is_black()),
+        _ => role as usize,
+    };
+    reached_in(row, square)
+}
+
+/// The squares that a piece of a side can go to on an empty board, or to take
+/// there; for a pawn those where it does not promote.
+#[inline]
+pub(super) fn steps(side: Color, role: Role, takes: bool, square: Square) -> Bitboard {
+    let of_pawn = if takes { PAWN_TAKES } else { PAWN_GOES };
+    let row = match role {
+        Role::Pawn => of_pawn + usize::from(side.is_black()),
+        _ => role as usize,
+    };
+    reached_in(row, square)
 }
 
 /// The squares between two squares of one line.
@@ -68,8 +124,8 @@ pub(super) fn between(a: Square, b: Square) -> Bitboard {
     BETWEEN[a as usize & 63][b as usize & 63]
 }
 
-/// The squares that a piece, not a pawn, passes on its way to a square that it
-/// attacks on an empty board. Kings and knights pass none, which takes the same
+/// The squares that a piece passes on its way to a square that it reaches on an
+/// empty board. Kings and knights pass none, which takes the same
 /// entry of the table for all their moves.
 #[inline]
 #[expect(clippy::indexing_slicing, reason = "64 squares")]
@@ -98,8 +154,6 @@ pub(super) fn line(a: Square, b: Square) -> Bitboard {
 
 #[cfg(test)]
 mod tests {
-    use shakmaty::Color;
-
     use super::*;
 
     #[test]

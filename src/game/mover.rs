@@ -7,7 +7,7 @@
 
 use shakmaty::{Bitboard, CastlingSide, Rank, Role, Square};
 
-use super::attacks::{between, king_attacks, line, on_empty_board, passed, pawn_attacks};
+use super::attacks::{between, king_attacks, line, on_empty_board, passed, pawn_attacks, steps};
 use super::board::with_free_path;
 use super::{Position, San};
 
@@ -68,38 +68,25 @@ impl Position {
         self.board.by_piece(role.of(self.turn))
     }
 
-    /// Returns whether the move of a piece, not a pawn, is legal.
+    /// Returns whether a move is legal that is no castling, no promotion and not en
+    /// passant.
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    pub(super) fn is_legal_for_piece(&self, role: Role, from: Square, to: Square) -> bool {
-        let is_free = (passed(role, from, to) & self.board.occupied()).is_empty();
-        let reaches = on_empty_board(role, from).contains(to);
+    pub(super) fn is_legal_step(&self, role: Role, from: Square, to: Square) -> bool {
+        let occupied = self.board.occupied();
+        let is_free = (passed(role, from, to) & occupied).is_empty();
+        let takes = occupied.contains(to);
+        let reaches = steps(self.turn, role, takes, from).contains(to);
         self.may_leave(role, from, to) & is_free & reaches && self.leaves_king_safe(role, from, to)
     }
 
-    /// Returns whether the move of a pawn is legal; it must promote exactly on
-    /// the last rank. En passant is not covered.
-    #[expect(
-        clippy::inline_always,
-        reason = "once in the loop over the moves of a game"
-    )]
-    #[inline(always)]
-    pub(super) fn is_legal_for_pawn(
-        &self,
-        from: Square,
-        to: Square,
-        promotion: Option<Role>,
-    ) -> bool {
-        let promotion_fits = match promotion {
-            None => !Bitboard::BACKRANKS.contains(to),
-            Some(role) => {
-                Bitboard::BACKRANKS.contains(to) && !matches!(role, Role::Pawn | Role::King)
-            }
-        };
-        promotion_fits
+    /// Returns whether the promotion of a pawn is legal.
+    pub(super) fn is_legal_promotion(&self, from: Square, to: Square, promotion: Role) -> bool {
+        Bitboard::BACKRANKS.contains(to)
+            && !matches!(promotion, Role::Pawn | Role::King)
             && self.may_leave(Role::Pawn, from, to)
             && self.pawn_reach(from).contains(to)
             && self.leaves_king_safe(Role::Pawn, from, to)
@@ -223,24 +210,24 @@ impl Position {
             && safe(king_to, others.with(rook_to).with(king_to))
     }
 
-    /// The shortest unambiguous notation for the move of a piece, not a pawn,
-    /// without a check mark.
+    /// The shortest unambiguous notation of a move that is no castling and no
+    /// promotion, without a check mark.
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    pub(super) fn san_of_piece(&self, role: Role, from: Square, to: Square) -> San {
-        let takes = self.board.role_at(to).is_some();
+    pub(super) fn san_of_step(&self, role: Role, from: Square, to: Square) -> San {
+        let takes = self.board.occupied().contains(to);
         let kind = self.our(role).without(from);
         let rivals = kind & on_empty_board(role, to);
         if rivals.any() {
             return self.san_among(rivals, role, from, to);
         }
-        San::of_piece(role, takes, to)
+        San::of_step(role, from.file(), takes, to)
     }
 
-    /// As [`san_of_piece`](Position::san_of_piece), with the file, the rank or
+    /// As [`san_of_step`](Position::san_of_step), with the file, the rank or
     /// both of `from` if one of the `rivals` can legally go there too. Rivals
     /// are other pieces of this kind that attack `to` on an empty board.
     #[inline(never)]

@@ -14,7 +14,7 @@ use shakmaty::{
     Position as _, PositionError, Rank, Role, Setup, Square,
 };
 
-use super::attacks::{on_empty_board, passed_by_pawn, pawn_attacks};
+use super::attacks::{attacked, on_empty_board, passed_by_pawn};
 use super::{Board, San};
 
 /// A position, regular or irregular.
@@ -148,102 +148,77 @@ impl Position {
                 to,
                 promotion,
             } if self.board.role_at(to) == capture => match (role, promotion) {
-                (Role::Pawn, promotion) => self.play_pawn(from, to, promotion).map(|(_, san)| san),
-                (role, None) => self.play_piece(role, from, to).map(|(_, san)| san),
+                (role, None) => self.play_step(role, from, to).map(|(_, san)| san),
+                (Role::Pawn, Some(promotion)) => self.play_promotion(from, to, promotion),
                 _ => Err(IllegalMove),
             },
             _ => self.play_special(m),
         }
     }
 
-    /// Plays the move of a piece, not a pawn. Returns the captured piece, and
-    /// the notation as [`play`](Position::play).
+    /// Plays a move that is no castling, no promotion and not en passant. Returns the
+    /// captured piece, and the notation as [`play`](Position::play).
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    pub(super) fn play_piece(
+    pub(super) fn play_step(
         &mut self,
         role: Role,
         from: Square,
         to: Square,
     ) -> Result<(Option<Role>, San), IllegalMove> {
-        if !self.is_legal_for_piece(role, from, to) {
-            return Err(IllegalMove);
-        }
-        let san = self.san_of_piece(role, from, to);
-        let taken = self.move_piece(role, from, to);
-        let gives_check = self.meets_check(on_empty_board(role, to), from, to);
-        Ok((taken, self.marked(san, gives_check)))
-    }
-
-    /// Plays the move of a pawn, not en passant, as
-    /// [`play_piece`](Position::play_piece).
-    #[expect(
-        clippy::inline_always,
-        reason = "once in the loop over the moves of a game"
-    )]
-    #[inline(always)]
-    pub(super) fn play_pawn(
-        &mut self,
-        from: Square,
-        to: Square,
-        promotion: Option<Role>,
-    ) -> Result<(Option<Role>, San), IllegalMove> {
-        if !self.is_legal_for_pawn(from, to, promotion) {
+        if !self.is_legal_step(role, from, to) {
             return Err(IllegalMove);
         }
         let us = self.turn;
-        let taken = self.move_pawn(from, to, promotion);
-        let mut san = San::of_pawn(from.file(), taken.is_some(), to);
-        if let Some(role) = promotion {
-            san.push_promotion(role);
-        }
-        let reached = match promotion {
-            None => pawn_attacks(us, to),
-            Some(role) => on_empty_board(role, to),
-        };
-        let gives_check = self.meets_check(reached, from, to);
+        let san = self.san_of_step(role, from, to);
+        let taken = self.make_step(role, from, to);
+        let gives_check = self.meets_check(attacked(us, role, to), from, to);
         Ok((taken, self.marked(san, gives_check)))
     }
 
-    /// Moves a piece, not a pawn; returns what it takes.
+    #[cold]
+    fn play_promotion(&mut self, from: Square, to: Square, role: Role) -> Result<San, IllegalMove> {
+        if !self.is_legal_promotion(from, to, role) {
+            return Err(IllegalMove);
+        }
+        let taken = self.make_promotion(from, to, role);
+        let mut san = San::of_step(Role::Pawn, from.file(), taken.is_some(), to);
+        san.push_promotion(role);
+        let gives_check = self.meets_check(on_empty_board(role, to), from, to);
+        Ok(self.marked(san, gives_check))
+    }
+
+    /// Makes a move as [`play_step`](Position::play_step), without any question;
+    /// returns what it takes.
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    fn move_piece(&mut self, role: Role, from: Square, to: Square) -> Option<Role> {
+    fn make_step(&mut self, role: Role, from: Square, to: Square) -> Option<Role> {
         let taken = self.take(to);
         self.board.relocate(role.of(self.turn), from, to);
         self.castling_rights = self.castling_rights.without(from).without(to);
         if role == Role::King {
             self.lose_castling();
         }
-        self.en_passant_square = None;
+        let passed = passed_by_pawn(from, to);
+        self.en_passant_square = passed.filter(|_| role == Role::Pawn);
         self.turn = !self.turn;
         taken
     }
 
-    /// Moves a pawn, not en passant; returns what it takes.
-    #[expect(
-        clippy::inline_always,
-        reason = "once in the loop over the moves of a game"
-    )]
-    #[inline(always)]
-    fn move_pawn(&mut self, from: Square, to: Square, promotion: Option<Role>) -> Option<Role> {
+    /// Makes a pawn on `from` a piece of a kind on `to`; returns what it takes.
+    fn make_promotion(&mut self, from: Square, to: Square, role: Role) -> Option<Role> {
         let taken = self.take(to);
-        let us = self.turn;
-        if let Some(role) = promotion {
-            self.board.remove(us.pawn(), from);
-            self.board.put(role.of(us), to);
-        } else {
-            self.board.relocate(us.pawn(), from, to);
-        }
+        self.board.remove(self.turn.pawn(), from);
+        self.board.put(role.of(self.turn), to);
         self.castling_rights = self.castling_rights.without(to);
-        self.en_passant_square = passed_by_pawn(from, to);
-        self.turn = !us;
+        self.en_passant_square = None;
+        self.turn = !self.turn;
         taken
     }
 
@@ -288,7 +263,7 @@ impl Position {
         }
         let san = match m {
             Move::Castle { king, rook } => San::castling(CastlingSide::from_king_side(king < rook)),
-            _ => San::of_pawn(m.from().unwrap_or(m.to()).file(), true, m.to()),
+            _ => San::of_step(Role::Pawn, m.from().unwrap_or(m.to()).file(), true, m.to()),
         };
         self.apply_special(m);
         self.look_at_king();
@@ -307,13 +282,12 @@ impl Position {
             }
             match m {
                 Move::Normal {
-                    role: Role::Pawn,
                     from,
                     to,
-                    promotion,
+                    promotion: Some(role),
                     ..
-                } => self.move_pawn(from, to, promotion),
-                Move::Normal { role, from, to, .. } => self.move_piece(role, from, to),
+                } => self.make_promotion(from, to, role),
+                Move::Normal { role, from, to, .. } => self.make_step(role, from, to),
                 _ => {
                     self.apply_special(m);
                     None
@@ -342,8 +316,8 @@ impl Position {
                 to,
                 promotion,
             } if self.board.role_at(to) == capture => match (role, promotion) {
-                (Role::Pawn, promotion) => self.is_legal_for_pawn(from, to, promotion),
-                (role, None) => self.is_legal_for_piece(role, from, to),
+                (role, None) => self.is_legal_step(role, from, to),
+                (Role::Pawn, Some(promotion)) => self.is_legal_promotion(from, to, promotion),
                 _ => false,
             },
             Move::Normal { .. } | Move::Put { .. } => false,

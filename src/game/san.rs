@@ -59,21 +59,21 @@ impl San {
         san
     }
 
-    /// The unambiguous move of a piece, not a pawn, without a mark.
+    /// The unambiguous move of a piece, or the move of a pawn that does not promote,
+    /// without a mark.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "roles are numbered below 8")]
-    pub(super) fn of_piece(role: Role, takes: bool, to: Square) -> San {
-        San(TARGETS.get(takes, to) | u64::from(LETTERS[role as usize & 7]))
-    }
-
-    /// The move of a pawn that does not promote, without a mark.
-    #[inline]
-    pub(super) fn of_pawn(from: File, takes: bool, to: Square) -> San {
-        let target = TARGETS.get(takes, to);
-        if takes {
-            return San(target | u64::from(b'a' + from as u8));
-        }
-        San((target & 0xff_ffff) >> 8 | 2 << 56)
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "roles are numbered below 8, squares below 64"
+    )]
+    pub(super) fn of_step(role: Role, from: File, takes: bool, to: Square) -> San {
+        let (target, first) = match role {
+            Role::Pawn if takes => (&TAKES, b'a' + from as u8),
+            Role::Pawn => (&PAWN_GOES, 0),
+            _ if takes => (&TAKES, LETTERS[role as usize & 7]),
+            _ => (&GOES, LETTERS[role as usize & 7]),
+        };
+        San(target[to as usize & 63] | u64::from(first))
     }
 
     /// Appends `=` and the letter of the piece that a pawn promotes to.
@@ -114,32 +114,22 @@ impl San {
 /// The letters of pieces, by role.
 const LETTERS: [u8; 8] = *b"??NBRQK?";
 
-/// Notations without their first byte, for moves and for captures, by the
-/// square of destination.
-static TARGETS: Targets = Targets([targets(false), targets(true)]);
+/// Notations by the square of destination, of moves that take, of those of pieces
+/// that do not, and of pawns. Those before that of pawns lack their first byte.
+static TAKES: [u64; 64] = targets([0, b'x', 0, 0, 0, 0, 0, 4], 2);
+static GOES: [u64; 64] = targets([0, 0, 0, 0, 0, 0, 0, 3], 1);
+static PAWN_GOES: [u64; 64] = targets([0, 0, 0, 0, 0, 0, 0, 2], 0);
 
-struct Targets([[u64; 64]; 2]);
-
-impl Targets {
-    #[inline]
-    #[expect(clippy::indexing_slicing, reason = "64 squares")]
-    fn get(&self, takes: bool, to: Square) -> u64 {
-        self.0[usize::from(takes)][to as usize & 63]
-    }
-}
-
+/// The bytes of a notation with each square written `at` a place.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-const fn targets(takes: bool) -> [u64; 64] {
+const fn targets(mut bytes: [u8; 8], at: usize) -> [u64; 64] {
     let mut targets = [0; 64];
-    let mut at: u8 = 0;
-    while at < 64 {
-        let (file, rank) = (b'a' + at % 8, b'1' + at / 8);
-        targets[at as usize] = u64::from_le_bytes(if takes {
-            [0, b'x', file, rank, 0, 0, 0, 4]
-        } else {
-            [0, file, rank, 0, 0, 0, 0, 3]
-        });
-        at += 1;
+    let mut square: u8 = 0;
+    while square < 64 {
+        bytes[at] = b'a' + square % 8;
+        bytes[at + 1] = b'1' + square / 8;
+        targets[square as usize] = u64::from_le_bytes(bytes);
+        square += 1;
     }
     targets
 }

@@ -259,8 +259,8 @@ impl<'t> TreeBuilder<'t> {
         Ok(self.here.at)
     }
 
-    /// Plays the move of a piece, not a pawn and not castling, as
-    /// [`play`](TreeBuilder::play). Returns the captured piece.
+    /// Plays a move that is no castling and no promotion, as
+    /// [`play`](TreeBuilder::play). Returns the captured piece and its square.
     ///
     /// # Errors
     ///
@@ -270,39 +270,16 @@ impl<'t> TreeBuilder<'t> {
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    pub fn play_piece(
+    pub fn play_step(
         &mut self,
         role: Role,
         from: Square,
         to: Square,
-    ) -> Result<Option<Role>, IllegalMove> {
-        let (capture, san) = self.here.position.play_piece(role, from, to)?;
-        self.add_step(role, from, capture, to, san);
-        Ok(capture)
-    }
-
-    /// Plays the move of a pawn that does not promote, as [`play`](TreeBuilder::play).
-    /// Returns the captured piece and its square.
-    ///
-    /// # Errors
-    ///
-    /// As for [`play`](TreeBuilder::play).
-    #[expect(
-        clippy::inline_always,
-        reason = "once in the loop over the moves of a game"
-    )]
-    #[inline(always)]
-    pub fn play_pawn(
-        &mut self,
-        from: Square,
-        to: Square,
     ) -> Result<Option<(Role, Square)>, IllegalMove> {
-        let position = &mut self.here.position;
-        if from.file() != to.file() && position.board().role_at(to).is_none() {
-            return self.take_in_passing(from, to);
-        }
-        let (capture, san) = position.play_pawn(from, to, None)?;
-        self.add_step(Role::Pawn, from, capture, to, san);
+        let Ok((capture, san)) = self.here.position.play_step(role, from, to) else {
+            return self.take_in_passing(role, from, to);
+        };
+        self.add_step(role, from, capture, to, san);
         Ok(capture.map(|role| (role, to)))
     }
 
@@ -318,12 +295,17 @@ impl<'t> TreeBuilder<'t> {
         self.here.at = self.tree.add(self.here.at, Some(m), san);
     }
 
+    /// Plays what is no legal step, if it is a pawn that takes en passant.
     #[cold]
     fn take_in_passing(
         &mut self,
+        role: Role,
         from: Square,
         to: Square,
     ) -> Result<Option<(Role, Square)>, IllegalMove> {
+        if role != Role::Pawn {
+            return Err(IllegalMove);
+        }
         self.play(Move::EnPassant { from, to })?;
         let passed = Square::from_coords(to.file(), from.rank());
         Ok(Some((Role::Pawn, passed)))
@@ -402,19 +384,19 @@ mod tests {
         let mut tree = MoveTree::default();
         let mut line = TreeBuilder::new(&mut tree, &position);
         let start = line.branch();
-        let takes = line.play_piece(Role::Bishop, Square::C1, Square::H6);
-        assert_eq!(takes, Ok(Some(Role::Pawn)));
+        let takes = line.play_step(Role::Bishop, Square::C1, Square::H6);
+        assert_eq!(takes, Ok(Some((Role::Pawn, Square::H6))));
         let reached = line.position().board().role_at(Square::H6);
         assert_eq!(reached, Some(Role::Bishop));
-        let aside = line.play_piece(Role::Knight, Square::D6, Square::E4);
+        let aside = line.play_step(Role::Knight, Square::D6, Square::E4);
         assert_eq!(aside, Ok(None));
         line.resume(start.clone());
-        let takes = line.play_pawn(Square::E5, Square::D6);
+        let takes = line.play_step(Role::Pawn, Square::E5, Square::D6);
         assert_eq!(takes, Ok(Some((Role::Knight, Square::D6))));
         line.resume(start);
-        let passes = line.play_pawn(Square::E5, Square::F6);
+        let passes = line.play_step(Role::Pawn, Square::E5, Square::F6);
         assert_eq!(passes, Ok(Some((Role::Pawn, Square::F5))));
-        let far = line.play_piece(Role::King, Square::E8, Square::F6);
+        let far = line.play_step(Role::King, Square::E8, Square::F6);
         assert_eq!(far, Err(IllegalMove));
     }
 

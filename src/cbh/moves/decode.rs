@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use shakmaty::{Bitboard, CastlingMode, CastlingSide, Color, File, Move, Rank, Role, Square};
 
 use super::cipher::Cipher;
-use super::opcode::{OPCODES, Opcode, stepped};
-use super::pieces::{PieceList, Slot};
+use super::opcode::{OPCODES, Opcode, Step, stepped};
+use super::pieces::PieceList;
 use super::setup::{CastlingRooks, StoredSetup};
 use super::word;
 use super::{HEAD_BYTES, MAX_DEPTH, SET_UP};
@@ -294,14 +294,13 @@ impl StreamReader<'_, '_> {
     }
 
     fn compact(&mut self) -> Result<(), DecodeStop> {
-        while let Some(code) = self.next() {
+        while let Some(code) = self.steps()? {
             match OPCODES
                 .get(usize::from(code))
                 .copied()
                 .unwrap_or(Opcode::Unused)
             {
-                Opcode::Step(slot, files, ranks) => self.piece_step(slot, files, ranks)?,
-                Opcode::PawnStep(slot, files, ranks) => self.pawn_step(slot, files, ranks)?,
+                Opcode::Step(..) | Opcode::PawnStep(..) => return Err(self.no_piece()),
                 Opcode::CastleShort => self.castle(CastlingSide::KingSide)?,
                 Opcode::CastleLong => self.castle(CastlingSide::QueenSide)?,
                 Opcode::Null => self.null()?,
@@ -317,6 +316,34 @@ impl StreamReader<'_, '_> {
             }
         }
         self.end_of_data()
+    }
+
+    /// Plays steps. Returns the first opcode that is none, or moves no piece; `None`
+    /// at the end of the data.
+    fn steps(&mut self) -> Result<Option<u8>, DecodeStop> {
+        let cipher = self.encoding.cipher;
+        let bytes = self.reader.rest();
+        // Bytes and moves are counted here: each next byte waits for these counts.
+        let (mut at, mut count) = (0, self.count);
+        let ended = loop {
+            let Some(&byte) = bytes.get(at) else {
+                break Ok(None);
+            };
+            at += 1;
+            let code = cipher.decode(byte, count);
+            let color = self.line.position().turn();
+            let step = Step::of(color, code);
+            let Some(from) = self.pieces.square(color, step.slot) else {
+                break Ok(Some(code));
+            };
+            if let Err(stop) = self.step(color, step, from) {
+                break Err(stop);
+            }
+            count = count.wrapping_add(1);
+        };
+        self.reader.skip(at).ok();
+        self.count = count;
+        ended
     }
 
     fn simple(&mut self) -> Result<(), DecodeStop> {
@@ -461,57 +488,32 @@ impl StreamReader<'_, '_> {
         Ok(())
     }
 
-    /// Plays the piece of a slot, which is no pawn, so many files and ranks on.
+    /// Plays the step of the piece on `from`.
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    fn piece_step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<(), DecodeStop> {
-        let (color, from, to) = self.way(slot, files, ranks)?;
-        let taken = self.line.play_piece(slot.role(), from, to);
-        if let Some(role) = taken.map_err(|_| DecodeStop::IllegalMove)? {
-            self.pieces.capture(!color, role, to);
-        }
-        self.arrive(color, slot, to);
-        Ok(())
-    }
-
-    /// Plays the pawn of a slot so many files and ranks on, as its side sees
-    /// the board.
-    #[expect(
-        clippy::inline_always,
-        reason = "once in the loop over the moves of a game"
-    )]
-    #[inline(always)]
-    fn pawn_step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<(), DecodeStop> {
-        let sign = self.line.position().turn().fold_wb(1, -1);
-        let (color, from, to) = self.way(slot, files * sign, ranks * sign)?;
-        let taken = self.line.play_pawn(from, to);
-        if let Some((role, on)) = taken.map_err(|_| DecodeStop::IllegalMove)? {
-            self.pieces.capture(!color, role, on);
-        }
-        self.arrive(color, slot, to);
-        Ok(())
-    }
-
-    /// Whose piece of a slot goes so many files and ranks, from where to where.
-    #[inline]
-    fn way(&self, slot: Slot, files: i8, ranks: i8) -> Result<(Color, Square, Square), DecodeStop> {
+    fn step(&mut self, color: Color, step: Step, from: Square) -> Result<(), DecodeStop> {
         if self.line.is_full() {
             return Err(DecodeStop::TooLong);
         }
-        let color = self.line.position().turn();
-        let Some(from) = self.pieces.square(color, slot) else {
-            return Err(DecodeStop::NoPiece);
-        };
-        Ok((color, from, stepped(from, files, ranks)))
+        let to = stepped(from, step.files, step.ranks);
+        let taken = self.line.play_step(step.role, from, to);
+        if let Some((role, on)) = taken.map_err(|_| DecodeStop::IllegalMove)? {
+            self.pieces.capture(!color, role, on);
+        }
+        self.pieces.relocate_slot(color, step.slot, to);
+        Ok(())
     }
 
-    #[inline]
-    fn arrive(&mut self, color: Color, slot: Slot, to: Square) {
-        self.pieces.relocate_slot(color, slot, to);
-        self.count = self.count.wrapping_add(1);
+    /// Why the step of a piece that is not there cannot be played.
+    #[cold]
+    fn no_piece(&self) -> DecodeStop {
+        if self.line.is_full() {
+            return DecodeStop::TooLong;
+        }
+        DecodeStop::NoPiece
     }
 
     /// The move, no castling, of a piece to `to` and what it takes there.

@@ -8,11 +8,11 @@
 
 use std::sync::LazyLock;
 
-use shakmaty::{Bitboard, CastlingSide, Color, Role};
+use shakmaty::{Bitboard, CastlingSide, Role};
 
 use super::decode::{Encoding, USUAL};
 use super::numbered::{Moved, NumberedBoard, PieceCode, Unclear};
-use super::opcode::{OPCODES, Opcode, stepped};
+use super::opcode::{OPCODES, Opcode, Step, stepped};
 use super::{HEAD_BYTES, SET_UP, word};
 use crate::bytes::ByteReader;
 use crate::game::{Glimpse, Moments, MoveEffect, Placement, Position};
@@ -108,10 +108,11 @@ impl MainLine<'_> {
                 return Ok(None);
             };
             let turn = self.board.placement().turn;
-            let step = CodeStep::of(turn, code);
-            if let Some(from) = self.board.square(turn, step.piece) {
+            let step = Step::of(turn, code);
+            let piece = PieceCode::of(step.slot);
+            if let Some(from) = self.board.square(turn, piece) {
                 let to = stepped(from, step.files, step.ranks);
-                break self.board.play(step.piece, from, to)?;
+                break self.board.play(piece, from, to)?;
             }
             match OPCODES.get(usize::from(code)).copied().ok_or(Unclear)? {
                 Opcode::CastleShort => break self.board.castle(CastlingSide::KingSide)?,
@@ -149,55 +150,6 @@ impl MainLine<'_> {
             return self.board.promote(from, to, word::promotion(word));
         }
         self.board.play(self.board.piece(from), from, to)
-    }
-}
-
-/// The meaning of a code of one byte: a piece, and how far it goes.
-#[derive(Clone, Copy)]
-struct CodeStep {
-    /// The piece, [`PieceCode::NOTHING`] if the code is no step.
-    piece: PieceCode,
-    /// Files to the right and ranks up, seen from White, around the edge of the
-    /// board.
-    files: i8,
-    ranks: i8,
-}
-
-/// The steps by side and code.
-static STEPS: [[CodeStep; 256]; 2] = [steps(1), steps(-1)];
-
-/// The steps of a side whose pawns go `forward`.
-#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-const fn steps(forward: i8) -> [CodeStep; 256] {
-    let mut steps = [CodeStep {
-        piece: PieceCode::NOTHING,
-        files: 0,
-        ranks: 0,
-    }; 256];
-    let mut at = 0;
-    while at < steps.len() {
-        let (slot, sign, files, ranks) = match OPCODES[at] {
-            Opcode::Step(slot, files, ranks) => (Some(slot), 1, files, ranks),
-            Opcode::PawnStep(slot, files, ranks) => (Some(slot), forward, files, ranks),
-            _ => (None, 0, 0, 0),
-        };
-        if let Some(slot) = slot {
-            steps[at] = CodeStep {
-                piece: PieceCode::of(slot),
-                files: files * sign,
-                ranks: ranks * sign,
-            };
-        }
-        at += 1;
-    }
-    steps
-}
-
-impl CodeStep {
-    #[inline]
-    #[expect(clippy::indexing_slicing, reason = "256 steps for each side")]
-    fn of(side: Color, code: u8) -> CodeStep {
-        STEPS[usize::from(side.is_black())][usize::from(code)]
     }
 }
 

@@ -52,7 +52,7 @@ const fn kinds() -> [Role; CODES] {
 
 impl PieceCode {
     /// No piece: the code of an empty square, and of a step that there is not.
-    pub(super) const NOTHING: PieceCode = PieceCode(31);
+    pub(super) const NOTHING: PieceCode = PieceCode::of(Slot::NONE);
 
     /// The piece of a slot.
     pub(super) const fn of(slot: Slot) -> PieceCode {

@@ -19,7 +19,7 @@
 //! the edge of the board for queens, rooks and bishops; a pawn's are relative
 //! to its own side.
 
-use shakmaty::{Role, Square};
+use shakmaty::{Color, Role, Square};
 
 use super::pieces::{SLOTS, Slot};
 
@@ -76,6 +76,58 @@ pub(crate) fn stepped(from: Square, files: i8, ranks: i8) -> Square {
     // The number of a square has its rank above the three bits of its file.
     let stepped = |by: i8| from.to_u32().wrapping_add_signed(i32::from(by));
     Square::new(stepped(files) & 7 | stepped(ranks << 3) & 0o70)
+}
+
+/// A step of the piece of a slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// [`Slot::NONE`] if the opcode is no step.
+    pub(super) slot: Slot,
+    pub(super) role: Role,
+    /// Files to the right and ranks up, seen from White, around the edge of the
+    /// board.
+    pub(super) files: i8,
+    pub(super) ranks: i8,
+}
+
+impl Step {
+    /// The step that an opcode is for a side.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "256 steps for each side")]
+    pub(super) fn of(side: Color, opcode: u8) -> Step {
+        STEPS_OF_SIDES[usize::from(side.is_black())][usize::from(opcode)]
+    }
+}
+
+/// The steps by side and opcode.
+static STEPS_OF_SIDES: [[Step; 256]; 2] = [steps_of_side(1), steps_of_side(-1)];
+
+/// The steps of a side whose pawns go `forward`.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+const fn steps_of_side(forward: i8) -> [Step; 256] {
+    let opcodes = table();
+    let mut steps = [Step {
+        slot: Slot::NONE,
+        role: Role::Pawn,
+        files: 0,
+        ranks: 0,
+    }; 256];
+    let mut at = 0;
+    while at < steps.len() {
+        let (slot, sign, files, ranks) = match opcodes[at] {
+            Opcode::Step(slot, files, ranks) => (slot, 1, files, ranks),
+            Opcode::PawnStep(slot, files, ranks) => (slot, forward, files, ranks),
+            _ => (Slot::NONE, 0, 0, 0),
+        };
+        steps[at] = Step {
+            slot,
+            role: slot.role(),
+            files: files * sign,
+            ranks: ranks * sign,
+        };
+        at += 1;
+    }
+    steps
 }
 
 /// The meaning of every opcode.

@@ -32,11 +32,11 @@ const KNIGHT: u8 = 10;
 const PAWN: u8 = 13;
 
 /// The kind of piece in each slot.
-static ROLES: [Role; SLOTS] = roles();
+const ROLES: [Role; PLACES] = roles();
 
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-const fn roles() -> [Role; SLOTS] {
-    let mut roles = [Role::Pawn; SLOTS];
+const fn roles() -> [Role; PLACES] {
+    let mut roles = [Role::Pawn; PLACES];
     let mut slot = 0;
     while slot < PAWN {
         roles[slot as usize] = match slot {
@@ -53,6 +53,9 @@ const fn roles() -> [Role; SLOTS] {
 
 impl Slot {
     pub(crate) const KING: Slot = Slot(KING);
+
+    /// The slot of no piece, which is always vacant.
+    pub(super) const NONE: Slot = Slot(31);
 
     /// The slot of a kind and number, both trusted.
     pub(crate) const fn new(role: Role, number: u8) -> Slot {
@@ -71,8 +74,12 @@ impl Slot {
 
     /// The kind of piece in this slot.
     #[inline]
-    pub(crate) fn role(self) -> Role {
-        ROLES.get(self.index()).copied().unwrap_or(Role::Pawn)
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "an index modulo PLACES is below it"
+    )]
+    pub(crate) const fn role(self) -> Role {
+        ROLES[self.index() % PLACES]
     }
 }
 
@@ -142,7 +149,8 @@ impl PieceList {
     /// Where the piece of this slot stands; `None` if it is vacant.
     #[inline]
     pub(crate) fn square(&self, color: Color, slot: Slot) -> Option<Square> {
-        Square::try_from(self.squares[side(color)][slot.index() % PLACES]).ok()
+        let number = self.squares[side(color)][slot.index() % PLACES];
+        (number != VACANT).then(|| Square::new(u32::from(number % VACANT)))
     }
 
     /// The slot of the piece on `square`; `None` if it has no number.
