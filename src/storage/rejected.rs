@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use parking_lot::Mutex;
 
@@ -78,6 +79,10 @@ pub(crate) struct Rejected {
     /// The numbers of the names that were told, and the first of all.
     numbers: Mutex<BTreeMap<String, u32>>,
     first_number: u32,
+    /// How many drafts this mount has kept, and how many it had when it last found
+    /// none here: most saves need not look.
+    kept: AtomicU64,
+    kept_when_empty: AtomicU64,
 }
 
 /// The draft whose text a file has.
@@ -109,6 +114,8 @@ impl Rejected {
             owners: Mutex::default(),
             numbers: Mutex::default(),
             first_number,
+            kept: AtomicU64::new(0),
+            kept_when_empty: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -189,7 +196,7 @@ impl Rejected {
     pub(crate) fn forget_saved(&self, origin: &Origin) {
         let names: Vec<String> = match origin {
             Origin::Game(game) => {
-                let names = self.names().into_iter();
+                let names = self.names_if_any().into_iter();
                 let is_its = |name: &String| game_of(name).is_some_and(|of| of == *game);
                 names.filter(is_its).collect()
             }
@@ -200,6 +207,20 @@ impl Rejected {
                 log::warn!("rejected/{name}: {error}");
             }
         }
+    }
+
+    /// The names of all files, in order; not looked for if there were none before
+    /// and none was kept since.
+    fn names_if_any(&self) -> Vec<String> {
+        let kept = self.kept.load(SeqCst);
+        if self.kept_when_empty.load(SeqCst) == kept {
+            return Vec::new();
+        }
+        let names = self.names();
+        if names.is_empty() {
+            self.kept_when_empty.store(kept, SeqCst);
+        }
+        names
     }
 
     /// The names of all files, in order.
@@ -234,7 +255,10 @@ impl Rejected {
         let name = match origin {
             Origin::Game(game) => match self.name_for_game(game, buffer, text)? {
                 Named::Free(name) => name,
-                Named::Kept(name, path) => return Ok((name, path)),
+                Named::Kept(name, path) => {
+                    self.kept.fetch_add(1, SeqCst);
+                    return Ok((name, path));
+                }
             },
             file @ Origin::File(..) => self.name_for(file)?,
         };
@@ -243,6 +267,7 @@ impl Rejected {
         for directory in &self.directories {
             match keep_in(directory, &name, &mut text(), why) {
                 Ok(path) => {
+                    self.kept.fetch_add(1, SeqCst);
                     self.remove_outdated(directory, &name);
                     return Ok((name, path));
                 }
@@ -535,6 +560,21 @@ mod tests {
         rejected.remove("000124.pgn").unwrap();
         assert!(rejected.all().is_empty());
         assert!(rejected.remove("000124.pgn").is_err());
+        // Where none is found, the next is one to look for.
+        rejected.forget_saved(&game);
+        assert_eq!(keep(&rejected, &game, 5, "f"), GAME);
+        rejected.forget_saved(&game);
+        assert!(rejected.all().is_empty());
+        // So is one that another mount kept, and this one the same.
+        keep(
+            &Rejected::new(vec![folder.path().join("base")], 0),
+            &game,
+            1,
+            "g",
+        );
+        assert_eq!(keep(&rejected, &game, 6, "g"), GAME);
+        rejected.forget_saved(&game);
+        assert!(rejected.all().is_empty());
     }
 
     #[test]
