@@ -321,6 +321,20 @@ impl<K: EntityLayout> EntityFile<K> {
         reader.skip(LINK_BYTES - 4).map_err(malformed)?;
         K::decode(reader.rest(), page, value).map_err(malformed)
     }
+
+    /// Whether the entity can be read.
+    ///
+    /// # Errors
+    ///
+    /// Read errors of the storage.
+    pub(super) fn has(&self, id: u32, page: CodePage) -> io::Result<bool> {
+        let (mut buffer, mut value) = (ReadBuffer::default(), K::Value::default());
+        match self.read(id, page, &mut buffer, &mut value) {
+            Ok(()) => Ok(true),
+            Err(LookupError::Fault(..)) => Ok(false),
+            Err(LookupError::Io(error)) => Err(error),
+        }
+    }
 }
 
 impl<K: EntityLayout> EntityFile<K> {
@@ -557,6 +571,8 @@ mod tests {
             };
             assert!(fact.contains(what), "{fact}");
         }
+        let has = (0..5).map(|id| file.has(id, CodePage::default()).unwrap());
+        assert!(has.eq([true, false, true, false, false]));
     }
 
     #[test]

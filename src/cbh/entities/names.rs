@@ -202,11 +202,6 @@ impl AllNames {
         self.text.get(from as usize..to as usize)
     }
 
-    /// Whether an entity was read as [`Which::One`].
-    pub(in crate::cbh) fn has_first(&self) -> bool {
-        self.live.contains(0)
-    }
-
     fn bound(&self) -> u32 {
         u32::try_from(self.starts.len().saturating_sub(1)).unwrap_or(u32::MAX)
     }

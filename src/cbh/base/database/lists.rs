@@ -117,7 +117,18 @@ impl Database {
     ///
     /// [`Error::Io`].
     pub fn has_entity(&self, kind: EntityKind, id: EntityId) -> Result<bool, Error> {
-        Ok(self.read_names(kind, Which::One(id))?.has_first())
+        let (page, EntityId(id)) = (self.page, id);
+        let found = match kind {
+            EntityKind::Player => self.players.has(id, page),
+            EntityKind::Tournament => self.tournaments.has(id, page),
+            EntityKind::Annotator => self.annotators.has(id, page),
+            EntityKind::Source => self.sources.has(id, page),
+            EntityKind::Team => self
+                .teams
+                .as_ref()
+                .map_or(Ok(false), |teams| teams.has(id, page)),
+        };
+        found.map_err(|source| self.io(kind.file(), source))
     }
 
     pub(super) fn read_names(&self, kind: EntityKind, which: Which) -> Result<AllNames, Error> {
