@@ -106,10 +106,15 @@ impl DatabaseVolume {
     /// Shows `base`; `options` names what changes the texts, as part of the
     /// fingerprint.
     pub fn new(base: impl Base + 'static, options: &str) -> DatabaseVolume {
-        DatabaseVolume::of(Arc::new(base), options)
+        DatabaseVolume::alone(Arc::new(base), options)
     }
 
-    fn of(base: Arc<dyn Base>, options: &str) -> DatabaseVolume {
+    fn alone(base: Arc<dyn Base>, options: &str) -> DatabaseVolume {
+        let search = SearchState::new(Common::new(KeptIndex::new(None)), FilesState::default());
+        DatabaseVolume::of(base, options, search)
+    }
+
+    fn of(base: Arc<dyn Base>, options: &str, search: SearchState) -> DatabaseVolume {
         DatabaseVolume {
             base,
             options: options.to_owned(),
@@ -120,7 +125,7 @@ impl DatabaseVolume {
             guiding: GuidingTexts::default(),
             groups: Groups::default(),
             headers_tsv: HeadersTsv::default(),
-            search: SearchState::new(Common::new(KeptIndex::new(None)), FilesState::default()),
+            search,
             pages: pages::cache(),
             sections: Default::default(),
             saved: None,
@@ -138,13 +143,6 @@ impl DatabaseVolume {
         self
     }
 
-    /// The same, just opened, with what all states of it have in common.
-    fn sharing(mut self, common: &Common) -> DatabaseVolume {
-        let opened = FilesState::of(self.base.as_ref());
-        self.search = SearchState::new(common.clone(), opened);
-        self
-    }
-
     /// The same with these directories.
     #[must_use]
     pub fn showing(mut self, shown: Shown) -> DatabaseVolume {
@@ -153,12 +151,17 @@ impl DatabaseVolume {
     }
 
     /// Shows `database`, which may be changed.
-    fn editable(database: Database, saving: Arc<SaveHistory>, options: &str) -> DatabaseVolume {
+    fn editable(
+        database: Database,
+        saving: Arc<SaveHistory>,
+        options: &str,
+        search: SearchState,
+    ) -> DatabaseVolume {
         let database = Arc::new(database);
         let base = Arc::clone(&database) as Arc<dyn Base>;
         DatabaseVolume {
             editing: Some(Editing { database, saving }),
-            ..DatabaseVolume::of(base, options)
+            ..DatabaseVolume::of(base, options, search)
         }
     }
 
@@ -180,14 +183,14 @@ impl DatabaseVolume {
         let counts = self.counts.get().map(|counts| counts.after(changes));
         let mut games = changes.games.iter();
         let keeps_links = games.all(|game| game.before == game.after);
+        let search = self.search.after(changes);
         DatabaseVolume {
             counts: counts.map(OnceLock::from).unwrap_or_default(),
             guiding: self.guiding.after(keeps_links),
             groups: self.groups.after(changes),
-            search: self.search.after(changes),
             saved: Some(saved),
             shown: self.shown,
-            ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
+            ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options, search)
         }
     }
 
@@ -199,12 +202,12 @@ impl DatabaseVolume {
         saving: &Arc<SaveHistory>,
         saved: SystemTime,
     ) -> DatabaseVolume {
+        let search = SearchState::new(self.search.common.clone(), FilesState::default());
         DatabaseVolume {
             guiding: self.guiding.after(false),
-            search: SearchState::new(self.search.common.clone(), FilesState::default()),
             saved: Some(saved),
             shown: self.shown,
-            ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
+            ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options, search)
         }
     }
 

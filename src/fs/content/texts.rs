@@ -12,8 +12,8 @@
 //! at once is rendered once, the second request waits for the first; requests
 //! for different texts never wait for one another.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use lru::LruCache;
 use parking_lot::{Mutex, MutexGuard};
@@ -34,7 +34,8 @@ pub(crate) type Key = (u64, Ino);
 /// Holds at most `capacity` bytes and the text that came last.
 #[derive(Debug)]
 pub(crate) struct TextCache {
-    shards: [Mutex<Shard>; SHARDS],
+    /// Made when there is a text to keep: many caches never have one.
+    shards: OnceLock<Box<[Mutex<Shard>; SHARDS]>>,
     bytes: AtomicUsize,
     capacity: usize,
 }
@@ -53,7 +54,7 @@ impl TextCache {
     /// An empty cache for `capacity` bytes.
     pub(crate) fn new(capacity: usize) -> TextCache {
         TextCache {
-            shards: std::array::from_fn(|_| Mutex::new(LruCache::unbounded())),
+            shards: OnceLock::new(),
             bytes: AtomicUsize::new(0),
             capacity,
         }
@@ -139,7 +140,7 @@ impl TextCache {
 
     /// Gives up the texts of some snapshots.
     pub(crate) fn forget(&self, is_dropped: impl Fn(u64) -> bool) {
-        for shard in &self.shards {
+        for shard in self.shards() {
             let mut shard = shard.lock();
             let all = shard.iter().map(|(key, _)| *key);
             let keys: Vec<Key> = all.filter(|(of, _)| is_dropped(*of)).collect();
@@ -152,7 +153,7 @@ impl TextCache {
     /// Makes room in the shards that `key` is not in, one after the other.
     fn evict_elsewhere(&self, key: Key) {
         let own = shard_of(key);
-        for shard in self.shards.iter().cycle().skip(own + 1).take(SHARDS - 1) {
+        for shard in self.shards().iter().cycle().skip(own + 1).take(SHARDS - 1) {
             if self.bytes() <= self.capacity {
                 return;
             }
@@ -168,9 +169,14 @@ impl TextCache {
         }
     }
 
+    fn shards(&self) -> &[Mutex<Shard>; SHARDS] {
+        let make = || Box::new(std::array::from_fn(|_| Mutex::new(LruCache::unbounded())));
+        self.shards.get_or_init(make)
+    }
+
     fn shard(&self, key: Key) -> MutexGuard<'_, Shard> {
         #[expect(clippy::indexing_slicing, reason = "shard_of is below SHARDS")]
-        self.shards[shard_of(key)].lock()
+        self.shards()[shard_of(key)].lock()
     }
 }
 

@@ -38,7 +38,7 @@ pub fn write_site(
     to: &Path,
     progress: &mut dyn FnMut(u32) -> bool,
 ) -> io::Result<site::Written> {
-    let volume = DatabaseVolume::of(Arc::from(base), "");
+    let volume = DatabaseVolume::alone(Arc::from(base), "");
     let maker = Maker {
         chosen,
         ..volume.maker()

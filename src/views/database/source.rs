@@ -8,11 +8,11 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 
 use super::change::error_of_store;
-use super::search_state::Common;
+use super::search_state::{Common, SearchState};
 use super::{DatabaseVolume, Shown};
 use crate::archive;
 pub use crate::base::Writer;
-use crate::base::{Base, BaseOnDisk, KeptIndex, Merges, Opened, bases_in};
+use crate::base::{Base, BaseOnDisk, FilesState, KeptIndex, Merges, Opened, bases_in};
 use crate::book::stands_for_book;
 use crate::cbh::{Error, Options};
 use crate::fs::mount::folder::{BaseInFolder, Bases};
@@ -106,20 +106,21 @@ impl Source for DatabaseSource {
     fn open(&self) -> Result<Box<dyn Volume>, String> {
         // Lengths of texts in another page are other lengths.
         let options = |base: &dyn Base| format!("codepage={}", base.code_page().0.name());
+        let search = |base| SearchState::new(self.common.clone(), FilesState::of(base));
         let volume = match self.on_disk.open()? {
             Opened::ToChange(database, saving) => {
-                let options = options(database.as_ref());
-                DatabaseVolume::editable(*database, Arc::new(saving), &options)
+                let (options, search) = (options(database.as_ref()), search(database.as_ref()));
+                DatabaseVolume::editable(*database, Arc::new(saving), &options, search)
             }
             Opened::ToRead(base, why) => {
-                let options = options(base.as_ref());
-                DatabaseVolume::of(base, &options).read_only_because(why)
+                let (options, search) = (options(base.as_ref()), search(base.as_ref()));
+                DatabaseVolume::of(base, &options, search).read_only_because(why)
             }
         };
         for defect in volume.base.defects() {
             log::warn!("{}: {defect}", self.path.display());
         }
-        let volume = volume.showing(self.shown).sharing(&self.common);
+        let volume = volume.showing(self.shown);
         Ok(Box::new(if self.is_clean {
             volume.clean()
         } else {
