@@ -213,6 +213,15 @@ impl<K: EntityLayout> EntityFile<K> {
         })
     }
 
+    /// The same file in `storage`, where it has the same header and as many records.
+    pub(super) fn again(&self, storage: Box<dyn Storage>) -> EntityFile<K> {
+        EntityFile {
+            storage,
+            fault: self.fault.clone(),
+            ..*self
+        }
+    }
+
     /// Returns whether the header is damaged.
     pub(super) fn is_headless(&self) -> bool {
         self.fault.is_some()

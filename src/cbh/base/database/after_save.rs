@@ -62,7 +62,7 @@ impl Database {
         effects: &Effects,
         before: &[Option<Summary>],
     ) -> Result<(Database, Changes), Error> {
-        let mut next = self.reopened()?;
+        let mut next = self.reopened_with(Some(effects))?;
         let after = next.summaries_of(&effects.games)?;
         let games = before.iter().copied().zip(after);
         let mut changes = Changes {
@@ -78,10 +78,12 @@ impl Database {
             by_year: self.lists.by_year.after(&changes, 0),
         };
         for kind in EntityKind::ALL {
-            let count = next.count_entities(kind);
-            let count = count.map_err(|source| next.io(kind.file(), source))?;
-            *next.lists.by_entity.of_mut(kind) =
-                self.lists.by_entity.of(kind).after(&changes, count);
+            let before = self.lists.by_entity.of(kind);
+            if before.made().is_some() {
+                let count = next.count_entities(kind);
+                let count = count.map_err(|source| next.io(kind.file(), source))?;
+                *next.lists.by_entity.of_mut(kind) = before.after(&changes, count);
+            }
             let names = next.names_after(self, kind, effects, &mut changes.renamed)?;
             *next.lists.names.of_mut(kind) = names;
         }
@@ -178,6 +180,11 @@ mod tests {
             }
         }
         for kind in EntityKind::ALL {
+            let (all, live) = (
+                database.count_entities(kind),
+                database.entities_claimed(kind),
+            );
+            lists.push(format!("{kind:?} {all:?} {live}"));
             let names = database.entity_names(kind).unwrap();
             for (id, name) in names.iter() {
                 let more = (names.title(id), names.place(id), names.number(id));

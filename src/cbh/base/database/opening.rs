@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use super::after_save::Effects;
 use super::lists::CachedLists;
 use super::{Database, Options, io_error};
 use crate::bytes::Malformed;
@@ -83,13 +84,23 @@ impl Database {
     ///
     /// As [`open_in`](Database::open_in).
     pub fn reopened(&self) -> Result<Database, Error> {
+        self.reopened_with(None)
+    }
+
+    /// As [`reopened`](Database::reopened). After a save that affected only
+    /// `effects`, headers of files that it left as they are need not be read.
+    pub(super) fn reopened_with(&self, effects: Option<&Effects>) -> Result<Database, Error> {
         let Some((store, _)) = &self.store else {
             return Err(Error::NotUsed(GameId(0)));
         };
         let saves = store.saves();
         let open = |path: &Path| open_stored(path, |name| store.file(name));
         let is_there = |name: &OsStr| Ok(store.file(name)?.is_some());
-        let mut database = self.with_files(&is_there, &open)?;
+        let before = effects.map(|effects| Before {
+            database: self,
+            effects,
+        });
+        let mut database = self.with_files(&is_there, &open, before)?;
         database.is_page_given = self.is_page_given;
         // That of a game without a stamp changes only with the game.
         database.modified = self.modified;
@@ -104,20 +115,21 @@ impl Database {
     /// As [`open`](Database::open).
     pub fn open_after(&self, files: &FilesAfter<'_>) -> Result<Database, Error> {
         let open = |path: &Path| open_stored(path, |name| files.file(name));
-        self.with_files(&|name| Ok(files.file(name)?.is_some()), &open)
+        self.with_files(&|name| Ok(files.file(name)?.is_some()), &open, None)
     }
 
     fn with_files(
         &self,
         is_there: &dyn Fn(&OsStr) -> Result<bool, storage::Error>,
         open: &Opener<'_>,
+        before: Option<Before<'_>>,
     ) -> Result<Database, Error> {
         let mut family = self.family.clone();
         family.keep(is_there)?;
         let options = Options {
             code_page: Some(self.page),
         };
-        Database::open_with(family, &options, open)
+        Database::open_after_save(family, options, open, before)
     }
 
     /// As [`open`](Database::open), with every file read into memory first.
@@ -142,26 +154,46 @@ impl Database {
         options: &Options,
         open: &Opener<'_>,
     ) -> Result<Database, Error> {
+        Database::open_after_save(family, *options, open, None)
+    }
+
+    fn open_after_save(
+        family: Family,
+        options: Options,
+        open: &Opener<'_>,
+        before: Option<Before<'_>>,
+    ) -> Result<Database, Error> {
         let files = BaseOpening {
             family: &family,
             open,
+            before,
         };
         let mut defects = Vec::new();
         let headers = files.required(FileKind::Headers)?;
         let header = read_header(&family, headers.as_ref())?;
         let last_id = last_id(header, headers.as_ref(), &mut defects)
             .map_err(|source| files.io(FileKind::Headers, source))?;
-        let players = files.entities(FileKind::Players, &mut defects)?;
+        let players = files.entities(FileKind::Players, |base| &base.players, &mut defects)?;
         let extended = files
             .optional(FileKind::Extended)?
             .map(|storage| open_extended(storage).map_err(|fault| (FileKind::Extended, fault)));
         let extended = keep(extended, &files, &mut defects)?;
-        let teams = files.optional_entities(FileKind::Teams, &mut defects)?;
-        let tags = files.optional_entities(FileKind::Tags, &mut defects)?;
+        let teams =
+            files.optional_entities(FileKind::Teams, |base| base.teams.as_ref(), &mut defects)?;
+        let tags = files.optional_entities(FileKind::Tags, |_| None, &mut defects)?;
         let extras = files.optional_with(FileKind::TournamentExtras, TournamentExtras::open)?;
         let top_games = files.optional_with(FileKind::TopGames, TopGames::open)?;
-        let modified = family.length_and_time(FileKind::Headers);
-        let tournaments = files.entities(FileKind::Tournaments, &mut defects)?;
+        let modified = match &files.before {
+            Some(before) => before.database.modified,
+            None => family
+                .length_and_time(FileKind::Headers)
+                .map_or(UNIX_EPOCH, |(_, modified)| modified),
+        };
+        let tournaments = files.entities(
+            FileKind::Tournaments,
+            |base| &base.tournaments,
+            &mut defects,
+        )?;
         let annotations = files.required(FileKind::Annotations)?;
         let page = match options.code_page {
             Some(page) => page,
@@ -174,15 +206,19 @@ impl Database {
         Ok(Database {
             page,
             is_page_given: options.code_page.is_some(),
-            modified: modified.map_or(UNIX_EPOCH, |(_, modified)| modified),
+            modified,
             header,
             last_id,
             moves,
             has_long_moves: moves_length > u32::MAX.into(),
             annotations,
             tournaments,
-            annotators: files.entities(FileKind::Annotators, &mut defects)?,
-            sources: files.entities(FileKind::Sources, &mut defects)?,
+            annotators: files.entities(
+                FileKind::Annotators,
+                |base| &base.annotators,
+                &mut defects,
+            )?,
+            sources: files.entities(FileKind::Sources, |base| &base.sources, &mut defects)?,
             teams,
             tags,
             tournament_extras: keep(extras, &files, &mut defects)?,
@@ -198,10 +234,25 @@ impl Database {
     }
 }
 
+/// A base before a save, and what that affected.
+struct Before<'a> {
+    database: &'a Database,
+    effects: &'a Effects,
+}
+
+impl Before<'_> {
+    /// Whether the save left the entities of this file as they were.
+    fn left(&self, kind: FileKind) -> bool {
+        let mut entities = self.effects.entities.iter();
+        entities.all(|(of, _)| of.file() != kind)
+    }
+}
+
 /// Opens the files of a base.
 struct BaseOpening<'a> {
     family: &'a Family,
     open: &'a Opener<'a>,
+    before: Option<Before<'a>>,
 }
 
 impl BaseOpening<'_> {
@@ -227,19 +278,21 @@ impl BaseOpening<'_> {
     fn entities<K: EntityLayout>(
         &self,
         kind: FileKind,
+        of: impl Fn(&Database) -> &EntityFile<K>,
         defects: &mut Vec<Defect>,
     ) -> Result<EntityFile<K>, Error> {
-        self.opened(kind, self.required(kind)?, defects)
+        self.opened(kind, self.required(kind)?, |base| Some(of(base)), defects)
     }
 
     fn optional_entities<K: EntityLayout>(
         &self,
         kind: FileKind,
+        of: impl Fn(&Database) -> Option<&EntityFile<K>>,
         defects: &mut Vec<Defect>,
     ) -> Result<Option<EntityFile<K>>, Error> {
         let storage = self.optional(kind)?;
         storage
-            .map(|storage| self.opened(kind, storage, defects))
+            .map(|storage| self.opened(kind, storage, of, defects))
             .transpose()
     }
 
@@ -247,9 +300,14 @@ impl BaseOpening<'_> {
         &self,
         kind: FileKind,
         storage: Box<dyn Storage>,
+        of: impl Fn(&Database) -> Option<&EntityFile<K>>,
         defects: &mut Vec<Defect>,
     ) -> Result<EntityFile<K>, Error> {
-        let file = EntityFile::open(storage).map_err(|source| self.io(kind, source))?;
+        let before = self.before.as_ref().filter(|before| before.left(kind));
+        let file = match before.and_then(|before| of(before.database)) {
+            Some(same) => same.again(storage),
+            None => EntityFile::open(storage).map_err(|source| self.io(kind, source))?,
+        };
         defects.extend(file.fault().map(|fault| Defect {
             file: kind.extension(),
             offset: fault.offset as u64,
