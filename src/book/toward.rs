@@ -42,7 +42,7 @@ impl Goal {
                 .count()
                 .checked_sub(after.by_color(side).count())
         };
-        let (Some(lost), Some(captures)) = (lost(color), lost(!color)) else {
+        let (Some(_), Some(captures)) = (lost(color), lost(!color)) else {
             return false;
         };
         let pawns = |board: &crate::game::Board| board.by_color(color) & board.by_role(Role::Pawn);
@@ -50,7 +50,7 @@ impl Goal {
         if from.count() < to.count() {
             return false;
         }
-        let are_all_left = lost == 0 && from.count() == to.count();
+        let are_all_left = from.count() == to.count();
         let comes = |square| !(behind(color, square, captures) & from).is_empty();
         let goes = |square| !(behind(!color, square, captures) & to).is_empty();
         to.into_iter().all(comes) && (!are_all_left || from.into_iter().all(goes))
@@ -124,5 +124,27 @@ mod tests {
         let one = behind(Color::White, Square::E4, 1);
         assert_eq!(one.count(), 4 + 3 + 3);
         assert!(one.contains(Square::D3) && !one.contains(Square::D4));
+    }
+
+    #[test]
+    fn pawns_do_not_appear_and_each_that_stays_one_has_a_place() {
+        for (from, to, expected) in [
+            // One of two goes on.
+            ("4k3/8/8/8/8/8/P3P3/4K3", "4k3/8/8/8/8/P7/4P3/4K3", true),
+            // That on the e-file goes nowhere, whatever else was lost.
+            ("4k3/8/8/8/4P3/8/P7/4K3", "4k3/8/8/8/P7/P7/8/4K3", false),
+            ("4k3/8/8/8/4P3/8/P7/4K2R", "4k3/8/8/8/P7/P7/8/4K3", false),
+            // It may have been lost itself, or have become a queen.
+            ("4k3/8/8/8/4P3/8/P7/4K3", "4k3/8/8/8/P7/8/8/4K3", true),
+            ("4k3/4P3/8/8/8/8/P7/4K3", "4Q3/k7/8/8/8/8/P7/4K3", true),
+            // By a capture it comes to the next file.
+            ("4k2n/8/8/8/8/8/P3P3/4K3", "4k3/8/8/8/8/P2P4/8/4K3", true),
+            ("4k3/8/8/8/8/8/P3P3/4K3", "4k3/8/8/8/8/P2P4/8/4K3", false),
+            // There are no more than there were.
+            ("4k3/8/8/8/8/8/P7/4K2R", "4k3/8/8/8/P7/P7/8/4K3", false),
+        ] {
+            let [from, to] = [from, to].map(|board| position(&format!("{board} w - -")));
+            assert_eq!(Goal::new(to).may_follow(&from), expected, "{from:?}");
+        }
     }
 }
