@@ -479,4 +479,46 @@ mod tests {
         let refused = find(MAX_INDEXED_PAGES + 1);
         assert!(matches!(refused, Err(Error::Unsupported { .. })));
     }
+
+    #[test]
+    fn a_record_is_told_where_its_signature_begins() {
+        let bytes = std::fs::read("fixtures/book/small/small.ctg").unwrap();
+        let mut visit = |scanned: Scanned<'_>| {
+            let signature = Signature::of(scanned.board).unwrap();
+            let at = usize::try_from(scanned.offset).unwrap();
+            assert!(bytes[at..].starts_with(signature.as_bytes()), "{at}");
+            ControlFlow::Continue(())
+        };
+        changed(|_, _| {}).scan(&mut visit, &mut |_| {}).unwrap();
+    }
+
+    #[test]
+    fn all_pages_are_read_only_where_the_directory_is_not_sound() {
+        let known = CanonicalBoard::of(&Position::default()).unwrap();
+        let other = CanonicalBoard::from_fen(b"4k3/8/8/8/8/8/8/4K3 w - -").unwrap();
+        let asked = |book: CtgBook| {
+            let before = book.defects().len();
+            assert!(book.find(&known).unwrap().is_some());
+            let is_read_for_one = book.index.lock().is_some();
+            assert!(book.find(&other).unwrap().is_none());
+            let is_read = book.index.lock().is_some();
+            let told = book.defects().into_iter().map(|defect| defect.file);
+            (is_read_for_one, is_read, told.skip(before).next_back())
+        };
+        let filled = |file: &str, at: usize, fill| {
+            changed(|extension, bytes| {
+                if extension == file {
+                    bytes[at..].fill(fill);
+                }
+            })
+        };
+        assert_eq!(asked(filled("", 0, 0)), (false, false, None));
+        let mut without_bits = filled("", 0, 0);
+        without_bits.bitmap = None;
+        assert_eq!(asked(without_bits), (false, false, None));
+        assert_eq!(asked(filled("cto", 16, 0xFF)), (true, true, None));
+        assert_eq!(asked(filled("cto", 16, 0x7F)), (true, true, Some("cto")));
+        // The entries tell the page, though the bits do not.
+        assert_eq!(asked(filled("ctb", 12, 0)), (false, true, Some("ctb")));
+    }
 }

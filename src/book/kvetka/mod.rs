@@ -292,4 +292,20 @@ mod tests {
         book.ksf = None;
         assert!(book.sources().unwrap().is_empty() && !known(&book, 0));
     }
+
+    #[test]
+    fn a_record_is_told_where_its_element_begins() {
+        let file = |name| std::fs::read(Path::new("fixtures/book").join(name)).unwrap();
+        let files = ["kvetka_0.kob", "kvetka_1.kob"].map(file);
+        let mut visit = |scanned: Scanned<'_>| {
+            let at = usize::try_from(scanned.offset).unwrap();
+            let key = key_of(scanned.board).unwrap();
+            // Its length stands before the key, in one or two bytes.
+            let mut behind = files.iter().filter_map(|bytes| bytes.get(at + 1..));
+            let is_there = behind.any(|rest| rest.starts_with(&key) || rest[1..].starts_with(&key));
+            assert!(is_there, "{at}");
+            ControlFlow::Continue(())
+        };
+        sample().scan(&mut visit, &mut |_| {}).unwrap();
+    }
 }
