@@ -211,3 +211,63 @@ pub trait Book: Debug + Send + Sync {
         Ok(found.map(|(_, record)| BookEntry::without_moves(position.turn(), record)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::ctg::CtgBook;
+    use super::*;
+
+    /// A book of one position.
+    #[derive(Debug)]
+    struct One(CtgBook, CanonicalBoard);
+
+    impl Book for One {
+        fn facts(&self) -> &BookFacts {
+            self.0.facts()
+        }
+
+        fn defects(&self) -> Vec<Defect> {
+            Vec::new()
+        }
+
+        fn find(&self, board: &CanonicalBoard) -> Result<Option<PositionRecord>, Error> {
+            Ok((*board == self.1).then(PositionRecord::default))
+        }
+
+        fn scan(
+            &self,
+            _visit: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>,
+            _defect: &mut dyn FnMut(Defect),
+        ) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn check(&self, _defect: &mut dyn FnMut(Defect)) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_book_may_leave_out_a_step_of_a_pawn_that_cannot_be_taken() {
+        for (fen, may_be_left_out) in [
+            ("8/8/8/8/k2Pp2Q/8/8/3K4 b - d3 0 1", true),
+            ("4k3/8/8/8/3Pp3/8/8/4K3 b - d3 0 1", false),
+        ] {
+            let setup: shakmaty::fen::Fen = fen.parse().unwrap();
+            let mode = shakmaty::CastlingMode::Standard;
+            let position = Position::from_setup(setup.into_setup(), mode);
+            let board = CanonicalBoard::of(&position).unwrap();
+            let found = |board| {
+                let sample = CtgBook::open(Path::new("fixtures/book/small/small.ctg")).unwrap();
+                let found = One(sample, board).record(&position).unwrap();
+                found.map(|(board, _)| board)
+            };
+            assert!(board.en_passant().is_some());
+            assert_eq!(found(board), Some(board));
+            let without = board.without_en_passant();
+            assert_eq!(found(without), may_be_left_out.then_some(without));
+        }
+    }
+}
