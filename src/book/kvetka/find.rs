@@ -254,12 +254,9 @@ mod tests {
     use crate::book::kvetka::KvetkaOptions;
     use crate::book::kvetka::block::BLOCK_BYTES;
 
-    #[test]
-    fn positions_of_a_book_too_large_for_an_index_are_found() {
-        let path = Path::new("fixtures/book/kvetka.kin");
-        let mut book = KvetkaBook::open(path, KvetkaOptions::default()).unwrap();
-        book.kin = None;
-        book.index = OnceLock::from(KinIndex::Halving);
+    /// Looks up all positions of a book without its `.kin`, and one that it has not.
+    fn find_all(mut book: KvetkaBook, index: OnceLock<KinIndex>) -> KinIndex {
+        (book.kin, book.index) = (None, index);
         let mut boards = Vec::new();
         let mut visit = |scanned: crate::book::Scanned<'_>| {
             boards.push(*scanned.board);
@@ -272,6 +269,30 @@ mod tests {
         }
         let other = crate::book::CanonicalBoard::from_fen(b"4k3/8/8/8/8/8/8/4K3 w - -");
         assert!(book.find(&other.unwrap()).unwrap().is_none());
+        book.index.take().unwrap()
+    }
+
+    #[test]
+    fn positions_are_found_by_an_index_and_in_a_book_too_large_for_one() {
+        let folder = copied();
+        find_all(opened(&folder), OnceLock::from(KinIndex::Halving));
+        let index = find_all(opened(&folder), OnceLock::new());
+        assert!(matches!(index, KinIndex::Sorted(_)), "{index:?}");
+        let file = folder.path().join("kvetka_0.kob");
+        let whole = std::fs::read(&file).unwrap();
+        let begin = whole.len() - BLOCK_BYTES;
+        let mut bytes = whole.clone();
+        bytes[begin..begin + 2].copy_from_slice(&[0, 2]);
+        // A block without elements is passed over.
+        std::fs::write(&file, bytes).unwrap();
+        find_all(opened(&folder), OnceLock::from(KinIndex::Halving));
+        let mut bytes = whole.clone();
+        let keys = first_block(&bytes);
+        let (behind, first) = (keys[1].0, keys[0].1);
+        bytes[behind - first.len()..behind].copy_from_slice(&first);
+        std::fs::write(&file, bytes).unwrap();
+        let index = find_all(opened(&folder), OnceLock::new());
+        assert!(matches!(index, KinIndex::Scattered(_)), "{index:?}");
     }
 
     /// A copy of the sample book.
@@ -366,7 +387,8 @@ mod tests {
         assert!(book.index.get().is_none() && book.defects().is_empty());
         assert!(book.find_key(&last).unwrap().is_none());
         assert!(book.index.get().is_some());
-        let what = "not the first key of block 1; the .kin is ignored";
-        assert_eq!(book.defects()[0].what, what);
+        let what = "not the first key of block 1; the .kin is ignored".to_owned();
+        let (file, offset) = ("kin", 22);
+        assert_eq!(book.defects(), [Defect { file, offset, what }]);
     }
 }

@@ -166,4 +166,14 @@ mod tests {
         let header = read(&MemoryFile::from(bytes), Path::new("x_0.kob")).unwrap();
         assert_eq!(header.caption.len(), 5000);
     }
+
+    #[test]
+    fn a_title_of_more_than_a_mib_is_refused() {
+        let read = |length| {
+            let bytes = bytes(&vec![0x41; length]);
+            read(&MemoryFile::from(bytes), Path::new("x_0.kob"))
+        };
+        assert!(read(MAX_BYTES - 20).is_ok_and(|header| header.bytes == (1 << 20) + 64));
+        assert!(matches!(read(MAX_BYTES - 18), Err(Error::Malformed { .. })));
+    }
 }

@@ -595,4 +595,45 @@ mod tests {
         assert_eq!(defect.offset, last as u64);
         assert_eq!(defect.what, "a game of a source: a name of 65537 bytes");
     }
+
+    #[test]
+    fn each_game_of_a_source_is_found_by_its_number() {
+        let numbered = |number: u32| {
+            let mut bytes = game(number as usize % 5);
+            bytes[..4].copy_from_slice(&number.to_be_bytes());
+            bytes
+        };
+        let games: Vec<u8> = (0..130).flat_map(numbered).collect();
+        let (mut ksf, _) = opened(&[source(6, 130), games].concat());
+        ksf.offsets.push(ksf.offsets[0]);
+        let strings = (ByteOrder::Big, encoding_rs::WINDOWS_1251);
+        for (source, game) in (0..2).flat_map(|source| (0..131).map(move |game| (source, game))) {
+            let reference = GameReference { source, game };
+            let found = ksf.game(reference, strings, &mut |_| {}).unwrap();
+            let address = found.map(|game| game.address);
+            assert_eq!(address, Some(game).filter(|game| *game < 130));
+        }
+        let places = ksf.places.lock();
+        assert!([0, 1].iter().all(|source| places[source].len() == 3));
+    }
+
+    #[test]
+    fn sources_that_share_addresses_or_games_are_told() {
+        let told = |address, games| {
+            let content = [source(address, games), game(0), game(0)].concat();
+            let (mut ksf, _) = opened(&content);
+            ksf.offsets.push(ksf.offsets[0]);
+            let mut defects = Vec::new();
+            let mut say = |defect: Defect| defects.push((defect.offset, defect.what));
+            let sources = ksf.check(ByteOrder::Big, &mut say).unwrap();
+            assert_eq!(sources[0].games, games);
+            defects
+        };
+        assert_eq!(told(0, 1), []);
+        let overlaps = "source 1 overlaps others".to_owned();
+        // The file has room for two games of both.
+        assert_eq!(told(0, 2), [(8 + 10, overlaps.clone())]);
+        assert_eq!(told(60, 0), []);
+        assert_eq!(told(62, 0), [(8, overlaps)]);
+    }
 }

@@ -258,4 +258,29 @@ mod tests {
             .map(|(offset, what)| (offset, what.to_owned()))
         );
     }
+
+    #[test]
+    fn first_keys_are_used_if_there_are_enough_and_those_at_both_ends_are_right() {
+        let (folder, sample) = (tempfile::tempdir().unwrap(), Path::new("fixtures/book"));
+        for name in ["kvetka_0.kob", "kvetka_1.kob"] {
+            std::fs::copy(sample.join(name), folder.path().join(name)).unwrap();
+        }
+        let path = folder.path().join("kvetka.kin");
+        let whole = std::fs::read(sample.join("kvetka.kin")).unwrap();
+        let is_used = |keys: &[u8]| {
+            std::fs::write(&path, keys).unwrap();
+            let book = KvetkaBook::open(&path, KvetkaOptions::default()).unwrap();
+            book.kin.is_some()
+        };
+        let lengths = [0, 65, 66].map(|length| is_used(&whole[..length]));
+        assert_eq!((whole.len(), lengths), (66, [false, false, true]));
+        let longer = [1, 22].map(|more| is_used(&[&whole[..], &vec![0; more]].concat()));
+        assert_eq!(longer, [false, true]);
+        let wrong = [0, 22, 44].map(|at| {
+            let mut keys = whole.clone();
+            keys[at] ^= 1;
+            is_used(&keys)
+        });
+        assert_eq!(wrong, [false, true, false]);
+    }
 }
