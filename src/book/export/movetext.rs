@@ -202,10 +202,13 @@ mod tests {
 
     #[test]
     fn a_line_is_filled_to_its_last_character() {
-        for (last, lines) in [(39, 1), (40, 2)] {
+        for (is_glued, last, lines) in
+            [(false, 39, 1), (false, 40, 2), (true, 40, 1), (true, 41, 2)]
+        {
             let mut out = Vec::new();
             let mut text = Movetext::new(&mut out);
             for length in [39, last] {
+                text.is_glued = is_glued;
                 text.word(&"x".repeat(length)).unwrap();
             }
             text.write_word().unwrap();
