@@ -313,4 +313,34 @@ mod tests {
         let ends = [(0, 10), (size as u64 - 20, 67), (size as u64 + 9, 67)];
         asked_by(ReadBuffer::ahead_of_many(), size, &ends);
     }
+
+    #[test]
+    fn records_less_than_a_quarter_of_a_window_ahead_are_read_with_all_between() {
+        let asked_last = |wanted: &[usize]| {
+            let wanted: Vec<_> = wanted.iter().map(|offset| (*offset as u64, 67)).collect();
+            *asked(1 << 20, &wanted).last().unwrap()
+        };
+        let near = WINDOW_BYTES + WINDOW_BYTES / 4;
+        assert_eq!(asked_last(&[0, near]), (near as u64, WINDOW_BYTES));
+        assert_eq!(asked_last(&[0, near + 1]), (near as u64 + 1, 67));
+        // So are those behind the last one that was read elsewhere.
+        let elsewhere = 10 * WINDOW_BYTES;
+        let near = elsewhere + 67 + WINDOW_BYTES / 4;
+        assert_eq!(
+            asked_last(&[0, elsewhere, near]),
+            (near as u64, WINDOW_BYTES)
+        );
+        assert_eq!(asked_last(&[0, elsewhere, near + 1]), (near as u64 + 1, 67));
+    }
+
+    #[test]
+    fn a_name_at_the_end_of_a_block_is_read_with_it_and_one_that_goes_on_alone() {
+        let block = BLOCK_BYTES as u64;
+        let asked = |offset| {
+            let wanted = [(0, 67), (100 * block + offset, 67)];
+            asked_by(ReadBuffer::ahead_of_many(), 1 << 20, &wanted)[1]
+        };
+        assert_eq!(asked(block - 67), (100 * block, BLOCK_BYTES));
+        assert_eq!(asked(block - 66), (101 * block - 66, 67));
+    }
 }

@@ -701,4 +701,41 @@ mod tests {
         assert_eq!(keep(&rejected, &game, 0, "new"), "000123-3.pgn");
         assert_eq!(text_of(&rejected, "000123-2.pgn"), "2");
     }
+
+    #[test]
+    fn a_draft_or_reason_is_of_the_game_that_its_name_begins_with() {
+        for name in ["000123.pgn", "000123.txt", "000123-2.pgn", "000123-100.txt"] {
+            assert_eq!(game_of(name).as_deref(), Some(GAME), "{name}");
+        }
+        for name in [
+            "000123-1.pgn",
+            "000123-02.pgn",
+            "000123-x.pgn",
+            "000123.cbh",
+            "new.pgn",
+        ] {
+            assert_eq!(game_of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn texts_are_the_same_that_end_at_the_same_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept");
+        let long = "0123456789".repeat(3000);
+        fs::write(&path, &long).unwrap();
+        let is_same = |text: &str| is_same_text(&path, &mut text.as_bytes());
+        // Pieces that are read of both need not begin at the same byte.
+        let (first, last) = long.split_at(12_345);
+        assert!(is_same_text(
+            &path,
+            &mut first.as_bytes().chain(last.as_bytes())
+        ));
+        assert!(!is_same(first) && !is_same(&format!("{long}0")) && !is_same(""));
+        assert!(!is_same(&format!("{first}x{}", &last[1..])));
+        fs::write(&path, "").unwrap();
+        assert!(is_same("") && !is_same("0"));
+        fs::remove_file(&path).unwrap();
+        assert!(!is_same(""));
+    }
 }
