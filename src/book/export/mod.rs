@@ -23,7 +23,7 @@ use super::walk::{BookWalk, Limits};
 use super::{Book, BookLine, Error};
 
 /// To be raised when an export has other bytes than before of the same book.
-pub const RENDER_VERSION: u32 = 1;
+pub const RENDER_VERSION: u32 = 2;
 
 /// A format for a whole book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -85,16 +85,28 @@ impl<'w> Movetext<'w> {
         Ok(())
     }
 
-    /// Writes a comment. Characters that would end it are replaced.
+    /// Writes a comment. Characters that would end it, or that no line has, are
+    /// replaced; a word that begins with `%` begins no line, where it would end the
+    /// comment for some readers.
     pub(super) fn comment(&mut self, text: &str) -> io::Result<()> {
-        let text = text.replace('{', "(").replace('}', ")");
-        let mut words = text.split_whitespace().peekable();
+        let shown = text.chars().map(|c| match c {
+            '{' => '(',
+            '}' => ')',
+            c if c.is_control() => ' ',
+            c => c,
+        });
+        let shown: String = shown.collect();
+        let mut words = shown.split_whitespace().peekable();
         let mut start = "{";
         if words.peek().is_none() {
             return Ok(());
         }
         while let Some(word) = words.next() {
             let end = if words.peek().is_none() { "}" } else { "" };
+            if start.is_empty() && word.starts_with('%') {
+                start = " ";
+                self.is_glued = true;
+            }
             self.word(&format!("{start}{word}{end}"))?;
             start = "";
         }
@@ -239,6 +251,25 @@ mod tests {
             assert!(longest <= Some(WIDTH), "{words}: {longest:?}");
             assert_eq!(out.matches(['(', ')']).count(), 300);
             assert!(out.ends_with(" *\n\n") || out.ends_with("\n*\n\n"));
+        }
+    }
+
+    #[test]
+    fn no_word_of_a_comment_ends_it_or_its_line() {
+        for length in 60..80 {
+            let mut out = Vec::new();
+            let mut text = Movetext::new(&mut out);
+            let first = "x".repeat(length);
+            text.comment(&format!("%{first} 50 % {{of}} 9\u{1b}[0m\n%z"))
+                .unwrap();
+            text.end().unwrap();
+            let out = String::from_utf8(out).unwrap();
+            assert!(out.lines().all(|line| !line.starts_with('%')), "{out}");
+            assert!(out.lines().all(|line| line.len() <= WIDTH + 3), "{out}");
+            let words: Vec<&str> = out.split_whitespace().collect();
+            let first = format!("{{%{first}");
+            let wanted = [&*first, "50", "%", "(of)", "9", "[0m", "%z}", "*"];
+            assert_eq!(words, wanted);
         }
     }
 }
