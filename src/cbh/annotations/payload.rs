@@ -24,6 +24,11 @@ pub(super) fn fault_of(annotation: &Annotation, page: CodePage) -> Option<&'stat
         Annotation::Profile(points) if points.len() > MOST_POINTS => {
             Some("an evaluation profile has more than 16380 points")
         }
+        Annotation::Training(training)
+            if training.payload.is_empty() && training.answers.len() > usize::from(u8::MAX) =>
+        {
+            Some("a training question has more than 255 answers")
+        }
         _ => None,
     }
 }
@@ -282,9 +287,10 @@ fn encode_profile(points: &[ProfilePoint]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::{Answer, Training};
 
     #[test]
-    fn addresses_and_profiles_have_a_longest() {
+    fn addresses_profiles_and_questions_have_a_longest() {
         let fault = |remark: &Annotation| fault_of(remark, CodePage::WESTERN);
         let link = |url: usize, caption: usize| Annotation::WebLink {
             url: "\u{fc}".repeat(url).into(),
@@ -302,6 +308,24 @@ mod tests {
         let points = |count| Annotation::Profile(vec![point; count]);
         assert_eq!(fault(&points(MOST_POINTS)), None);
         assert!(fault(&points(MOST_POINTS + 1)).unwrap().contains("16380"));
+        let answer = Answer {
+            from: Square::E2,
+            to: Square::E4,
+            unknown: 0,
+            points: 1,
+            text: Vec::new(),
+        };
+        let question = |answers, payload: &[u8]| {
+            Annotation::Training(Box::new(Training {
+                answers: vec![answer.clone(); answers],
+                payload: payload.to_vec(),
+                ..Training::default()
+            }))
+        };
+        assert_eq!(fault(&question(255, &[])), None);
+        assert!(fault(&question(256, &[])).unwrap().contains("255 answers"));
+        // One that goes as it is stored has room.
+        assert_eq!(fault(&question(256, &[1])), None);
         assert_eq!(fault(&Annotation::Symbols([1, 0, 0])), None);
     }
 
