@@ -435,4 +435,20 @@ mod tests {
             assert_eq!(remark_fits(&remark, CodePage::WESTERN), fits);
         }
     }
+
+    #[test]
+    fn a_question_goes_as_it_is_stored_if_that_is_known() {
+        let page = CodePage::default();
+        let mut question = crate::game::Training {
+            seconds: 180,
+            ..Default::default()
+        };
+        let encoded = |question: &crate::game::Training| {
+            encode_remark(&Annotation::Training(Box::new(question.clone())), page)
+        };
+        let written = encode_training(&question, page);
+        assert_eq!(encoded(&question), (0x09, written));
+        question.payload = vec![1, 2, 3];
+        assert_eq!(encoded(&question), (0x09, vec![1, 2, 3]));
+    }
 }
