@@ -137,4 +137,17 @@ mod tests {
                        3.Bc4 Nf6 4.d3 Be7 5.O-O O-O";
         assert_eq!(quotation.caption, caption);
     }
+
+    #[test]
+    fn what_a_quotation_does_not_say_is_not_shown() {
+        let header = QuotedHeader {
+            players: ["Tal,".to_owned(), "Petrosian,T".to_owned()],
+            ratings: [0, 2700],
+            places: [String::new(), "Bled".to_owned()],
+            date: 0,
+            round: 0,
+            result: 99,
+        };
+        assert_eq!(header.caption(), "* Tal-Petrosian,T (2700) Bled");
+    }
 }

@@ -262,4 +262,21 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_byte_of_a_page_becomes_what_utf8_has_for_it() {
+        for (byte, shown, expected) in [
+            (b'a', "a", "a"),
+            (0x04, "[#]", "\u{4}"),
+            (0x9e, "[#]", "\u{e005}"),
+            // The same byte is a letter in Windows-1250.
+            (0x9e, "\u{17e}", "\u{17e}"),
+            (0xa4, "♘", "\u{e028}"),
+            (0xe9, "é", "é"),
+        ] {
+            assert_eq!(page_to_utf8(byte, shown), expected.as_bytes(), "{shown}");
+        }
+        let shown = page("1250").decode_comment(b"\x9eluva");
+        assert_eq!(shown, "\u{17e}luva");
+    }
 }

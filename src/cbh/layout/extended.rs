@@ -513,4 +513,23 @@ mod tests {
             assert_eq!(seconds(saved_or_made(saved, made)), wanted);
         }
     }
+
+    #[test]
+    fn teams_and_offsets_are_read_without_the_rest() {
+        let mut bytes = ExtendedRecord::new_bytes(120);
+        ExtendedRecord {
+            white_team: 3,
+            annotations_offset: 5 << 32,
+            moves_offset: 6 << 32,
+            ..ExtendedRecord::default()
+        }
+        .encode(&mut bytes);
+        assert_eq!(ExtendedRecord::teams(&bytes), [Some(EntityId(3)), None]);
+        let offsets = [Some(5 << 32), Some(6 << 32)];
+        assert_eq!(ExtendedRecord::offsets(&bytes), offsets);
+        assert_eq!(ExtendedRecord::teams(&bytes[..4])[1], None);
+        assert_eq!(ExtendedRecord::offsets(&bytes[..37]), [offsets[0], None]);
+        ExtendedRecord::set_save_count(&mut bytes, 0x0102);
+        assert_eq!(bytes[78..80], [1, 2]);
+    }
 }

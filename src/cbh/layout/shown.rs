@@ -157,4 +157,77 @@ mod tests {
         };
         assert!(!is_shown_in_pgn(&unused) && !is_shown_in_pgn(&nameless));
     }
+
+    #[test]
+    fn a_player_of_one_name_is_the_same_by_either_name() {
+        let player = |last: &str, first: &str| PlayerName {
+            last: last.to_owned(),
+            first: first.to_owned(),
+        };
+        for (stored, edited, is_same) in [
+            (("Tal", "Mihail"), ("Tal", "Mihail"), true),
+            (("Tal", "Mihail"), ("Tal", ""), false),
+            (("Tal", "Mihail"), ("Tahl", "Mihail"), false),
+            (("", "Tal"), ("Tal", ""), true),
+            (("", "Tal"), ("Tal", "Mihail"), false),
+            (("", "Tal"), ("Tahl", ""), false),
+            (("M", "Tal"), ("Tal", ""), false),
+        ] {
+            let [stored, edited] = [stored, edited].map(|(last, first)| player(last, first));
+            assert_eq!(
+                shows_player(&stored, &edited),
+                is_same,
+                "{stored:?} {edited:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_event_is_the_same_by_title_place_and_start() {
+        let event = |title: &str, place: &str, day| Tournament {
+            title: title.to_owned(),
+            place: place.to_owned(),
+            start: crate::game::Date {
+                day,
+                ..crate::game::Date::default()
+            },
+            ..Tournament::default()
+        };
+        let stored = event("Open", "?", 3);
+        for (edited, is_same) in [
+            (event("Open", "", 3), true),
+            (event("Open", "Biel", 3), false),
+            (event("Closed", "?", 3), false),
+            (event("Open", "?", 4), false),
+        ] {
+            assert_eq!(shows_tournament(&stored, &edited), is_same, "{edited:?}");
+        }
+        let mut label = GameLabel::default();
+        label.titles[2] = "a\u{1}b".to_owned();
+        let mut edited = label.clone();
+        edited.titles[2] = "a b".to_owned();
+        assert!(shows_label(&label, &edited));
+        edited.titles[3] = "more".to_owned();
+        assert!(!shows_label(&label, &edited));
+    }
+
+    #[test]
+    fn details_are_written_as_tags_have_them() {
+        let mut event = Tournament::default();
+        event.speed.blitz = true;
+        event.is_team_event = true;
+        (event.rounds, event.category) = (9, 21);
+        let details = details_of_tournament(&event);
+        let told: Vec<&str> = details.iter().map(|(_, value)| value.trim()).collect();
+        assert_eq!(told, ["????.??.??", "teams blitz", "9", "0", "21"]);
+        let source = Source {
+            publisher: "ChessBase".to_owned(),
+            version: 2,
+            ..Source::default()
+        };
+        let details = details_of_source(&source);
+        let told: Vec<&str> = details.iter().map(|(_, value)| value.as_str()).collect();
+        assert_eq!(told[0], "ChessBase");
+        assert_eq!((told.len(), told[2]), (5, "2"));
+    }
 }
