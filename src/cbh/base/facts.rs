@@ -315,6 +315,7 @@ fn flag_of(kind: u8) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::TreeBuilder;
 
     /// A record of so many remarks of each kind, all with this payload.
     fn remarks(of: &[(u8, usize)], payload: &[u8]) -> Vec<u8> {
@@ -426,5 +427,55 @@ mod tests {
             expected.map(|(at, what)| (at, what.to_owned()))
         );
         assert!(GameFacts::stored(&record[..45]).is_err());
+    }
+
+    #[test]
+    fn content_decides_twenty_flags_and_leaves_the_others() {
+        let is_decided = |bit: &u32| {
+            let stored = GameFacts {
+                flags: 1 << bit,
+                ..GameFacts::default()
+            };
+            GameFacts::default().over(stored).flags == 0
+        };
+        let decided: Vec<u32> = (0..32).filter(is_decided).collect();
+        let usual = [0, 1, 2, 3, 4, 5, 7, 8, 9].into_iter();
+        assert!(usual.chain(16..=24).chain([27, 28]).eq(decided));
+    }
+
+    #[test]
+    fn a_search_can_ask_for_the_flags_of_some_kinds() {
+        for (flags, kinds) in [
+            (GameFacts::TEXTS, &[0x02, 0x82][..]),
+            (GameFacts::SYMBOLS, &[0x03]),
+            (GameFacts::ARROWS, &[0x05]),
+            (GameFacts::CLOCKS, &[0x07, 0x16, 0x17]),
+            (GameFacts::TRAINING, &[0x09]),
+        ] {
+            let all = (0..=u8::MAX).filter(|kind| facts(&[(*kind, 1)]).flags & flags != 0);
+            assert_eq!(all.collect::<Vec<u8>>(), kinds);
+        }
+    }
+
+    #[test]
+    fn a_start_and_variations_have_their_flags() {
+        let mut game = Game::default();
+        game.start.is_set_up = true;
+        assert_eq!(GameFacts::of(&game, &[]).flags, 1);
+        game.start.is_chess960 = true;
+        assert_eq!(GameFacts::of(&game, &[]).flags, 1 << 27 | 1);
+        // A line of one move, and another move in its place.
+        for (moves, flags) in [(1, 0), (2, GameFacts::VARIATIONS)] {
+            let mut game = Game::default();
+            let mut line = TreeBuilder::new(&mut game.tree, &game.start.position);
+            let start = line.branch();
+            for _ in 0..moves {
+                line.resume(start.clone());
+                line.play_null();
+            }
+            let facts = GameFacts::of(&game, &[]);
+            assert_eq!((facts.flags, facts.move_count), (flags, 1));
+        }
+        assert_eq!(GameFacts::VARIATIONS, 2);
     }
 }

@@ -590,4 +590,71 @@ mod tests {
             assert!(counted.unwrap_or_default().is_empty());
         }
     }
+
+    /// After these games stopped referring to a player whose record has a count and
+    /// a first game, and others began to: what is to be looked up, as references
+    /// left and the first game possible, and what the record has then.
+    fn counted(
+        stated: (u32, u32),
+        removed: &[u32],
+        added: &[u32],
+    ) -> (Option<(Option<u32>, u32)>, (u32, u32)) {
+        let database = Database::open(
+            "fixtures/cbh/sample/sample.cbh".as_ref(),
+            &crate::cbh::Options::default(),
+        )
+        .unwrap();
+        let name = (FileKind::Players, 1);
+        let mut edits = EntityEdits::new(&database, BTreeMap::new(), None);
+        let editor = &mut edits.edit(name.0).unwrap().editor;
+        let (count, first) = stated;
+        editor.set_references(EntityId(1), count, first).unwrap();
+        for game in removed {
+            edits.change_references(GameId(*game), vec![name], vec![]);
+        }
+        for game in added {
+            edits.change_references(GameId(*game), vec![], vec![name]);
+        }
+        let unsure = edits.count_references().unwrap();
+        let unsure = unsure
+            .first()
+            .map(|unsure| (unsure.left, unsure.not_before));
+        let editor = &mut edits.edit(name.0).unwrap().editor;
+        (unsure, editor.references(EntityId(1)).unwrap())
+    }
+
+    #[test]
+    fn references_are_counted_unless_the_first_or_the_last_may_be_gone() {
+        assert_eq!(counted((3, 4), &[], &[5]), (None, (4, 4)));
+        assert_eq!(counted((3, 4), &[], &[5, 2]), (None, (5, 2)));
+        assert_eq!(counted((0, 0), &[], &[5, 6]), (None, (2, 5)));
+        assert_eq!(counted((3, 4), &[5, 6], &[]), (None, (1, 4)));
+        assert_eq!(counted((3, 4), &[5, 6], &[2]), (None, (2, 2)));
+        // The first one is gone, and two or more are left.
+        let stated = (3, 4);
+        assert_eq!(counted(stated, &[4], &[]), (Some((Some(2), 4)), stated));
+        assert_eq!(counted(stated, &[4, 5], &[6]), (Some((Some(2), 4)), stated));
+        assert_eq!(counted(stated, &[4], &[2]), (Some((Some(3), 2)), stated));
+        // One before the first was never counted.
+        assert_eq!(counted(stated, &[3], &[]), (Some((None, 4)), stated));
+        // None may be left.
+        assert_eq!(counted(stated, &[5, 6, 7], &[]), (Some((None, 4)), stated));
+    }
+
+    #[test]
+    fn impossible_counts_are_looked_up() {
+        let last = Database::open(
+            "fixtures/cbh/sample/sample.cbh".as_ref(),
+            &crate::cbh::Options::default(),
+        );
+        let last = last.unwrap().last_id();
+        for stated in [(2 * last + 1, 1), (1, last + 1), (0, 1), (1, 0)] {
+            let (unsure, after) = counted(stated, &[], &[5]);
+            assert_eq!(after, stated);
+            assert_eq!(unsure.map(|(left, _)| left), Some(None), "{stated:?}");
+        }
+        // Each game may name a player twice.
+        let (unsure, after) = counted((2 * last, last), &[], &[5]);
+        assert_eq!((unsure, after), (None, (2 * last + 1, 5)));
+    }
 }
