@@ -321,3 +321,70 @@ pub(super) fn summary_of(record: &RecordPair<'_>) -> Option<Summary> {
     }
     Summary::decode(record.id, record.is_deleted, record.bytes, record.extended).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::Options;
+    use crate::cbh::base::samples::copy_of_sample;
+
+    #[test]
+    fn a_summary_is_the_same_read_alone_and_among_others() {
+        let folder = copy_of_sample();
+        let path = folder.path().join("sample.cbh");
+        let database = Database::open(&path, &Options::default()).unwrap();
+        let last = database.last_id();
+        let read = |first, count| {
+            let mut summaries = Vec::new();
+            database
+                .summaries(GameId(first), count, &mut summaries)
+                .unwrap();
+            summaries
+        };
+        let all = read(1, last);
+        assert!(all.len() > 3 && all.iter().any(|game| game.white_team.is_some()));
+        for id in 0..=last + 1 {
+            let known = all.iter().find(|game| game.id.0 == id);
+            assert_eq!(database.summary(GameId(id)).ok().as_ref(), known, "{id}");
+            let up_to = all.iter().filter(|game| game.id.0 >= id);
+            assert!(read(id, u32::MAX).iter().eq(up_to), "{id}");
+        }
+        let three = all.iter().filter(|game| (2..5).contains(&game.id.0));
+        assert!(read(2, 3).iter().eq(three));
+        for with_teams in [true, false] {
+            let mut listed = Vec::new();
+            let mut take = |game: &Summary| listed.push(*game);
+            database
+                .for_each_summary(2..last, with_teams, &mut take)
+                .unwrap();
+            let wanted = all.iter().filter(|game| (2..last).contains(&game.id.0));
+            let wanted = wanted.map(|game| Summary {
+                white_team: game.white_team.filter(|_| with_teams),
+                black_team: game.black_team.filter(|_| with_teams),
+                ..*game
+            });
+            assert!(listed.into_iter().eq(wanted), "{with_teams}");
+        }
+    }
+
+    #[test]
+    fn entities_are_there_that_their_file_has() {
+        let folder = copy_of_sample();
+        let path = folder.path().join("sample.cbh");
+        let database = Database::open(&path, &Options::default()).unwrap();
+        for kind in EntityKind::ALL {
+            let count = database.count_entities(kind).unwrap();
+            assert!(
+                count > 0 && database.entities_claimed(kind) <= count,
+                "{kind:?}"
+            );
+            let there =
+                (0..count + 2).filter(|id| database.has_entity(kind, EntityId(*id)).unwrap());
+            assert_eq!(
+                there.count(),
+                database.entities_claimed(kind) as usize,
+                "{kind:?}"
+            );
+        }
+    }
+}
