@@ -604,4 +604,26 @@ mod tests {
             assert_eq!(walk.order, order);
         }
     }
+
+    #[test]
+    fn a_length_of_the_header_that_fits_no_file_is_told_and_not_believed() {
+        let sample = std::fs::read("fixtures/cbh/sample/sample.cbp").unwrap();
+        let told = |further: u32, more: usize| {
+            let mut bytes = [&sample[..32], &vec![0; more], &sample[32..]].concat();
+            bytes[24..28].copy_from_slice(&further.to_le_bytes());
+            let table = read(&bytes).unwrap();
+            (table.impossible_header_bytes(), table.offset_of(0))
+        };
+        assert_eq!(told(4, 0), (None, 32));
+        assert_eq!(told(5, 0), (Some(5), 32));
+        assert_eq!(told(12, 8), (None, 40));
+        // Files of old programs have no more bytes.
+        let mut old = [&sample[..28], &sample[32..]].concat();
+        for (further, impossible) in [(0, None), (7, Some(7))] {
+            old[24..28].copy_from_slice(&u32::to_le_bytes(further));
+            let table = read(&old).unwrap();
+            let told = (table.impossible_header_bytes(), table.offset_of(0));
+            assert_eq!(told, (impossible, 28));
+        }
+    }
 }
