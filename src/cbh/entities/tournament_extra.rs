@@ -439,4 +439,51 @@ mod tests {
         assert!(places(7).eq([26, 37, 48]));
         assert!(places(1).eq(50..60));
     }
+
+    #[test]
+    fn a_new_event_takes_its_place_over_and_needs_a_record_for_it() {
+        let storage = Box::new(MemoryFile::from(file(65, 1)));
+        let extras = TournamentExtras::open(storage).unwrap().unwrap();
+        let written = |is_new, place| {
+            let end = Date::UNKNOWN;
+            let details = EventDetails { flags: 0, place };
+            let change = ExtraChange {
+                is_new,
+                end,
+                details,
+            };
+            let writes = extras
+                .writes(&BTreeMap::from([(1, change)]))
+                .unwrap()
+                .writes;
+            writes.into_iter().next()
+        };
+        let (offset, record) = written(true, [0.0, 11.5]).unwrap();
+        assert_eq!((offset, record.len()), (32 + 65, 65));
+        assert_eq!(record[..16], [[0; 8], 11.5_f64.to_be_bytes()].concat());
+        assert!(written(true, [48.25, 0.0]).is_some());
+        assert_eq!(written(true, [0.0; 2]), None);
+        assert_eq!(written(false, [48.25, 11.5]), None);
+    }
+
+    #[test]
+    fn a_last_record_that_is_not_there_is_told() {
+        for (size, last, expected) in [
+            (65, 0_u32, None),
+            (65, 2, None),
+            (65, 3, Some(8)),
+            (65, u32::MAX, Some(8)),
+            (60, 2, Some(4)),
+            (1025, 2, Some(4)),
+        ] {
+            let mut bytes = file(65, 3);
+            bytes[4..8].copy_from_slice(&u32::to_le_bytes(size));
+            bytes[8..12].copy_from_slice(&last.to_le_bytes());
+            let extras = TournamentExtras::open(Box::new(MemoryFile::from(bytes)));
+            let mut told = None;
+            let mut report = |at, _| told = Some(at);
+            extras.unwrap().unwrap().verify(&mut report).unwrap();
+            assert_eq!(told, expected, "{size} {last}");
+        }
+    }
 }
