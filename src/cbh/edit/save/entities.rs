@@ -591,14 +591,13 @@ mod tests {
         }
     }
 
-    /// After these games stopped referring to a player whose record has a count and
-    /// a first game, and others began to: what is to be looked up, as references
-    /// left and the first game possible, and what the record has then.
-    fn counted(
-        stated: (u32, u32),
-        removed: &[u32],
-        added: &[u32],
-    ) -> (Option<(Option<u32>, u32)>, (u32, u32)) {
+    /// What is to be looked up, as references left and the first game possible, and
+    /// what the record has.
+    type Counted = (Option<(Option<u32>, u32)>, (u32, u32));
+
+    /// Counts references to a player whose record has a count and a first game, after
+    /// some games stopped referring to it and others began to.
+    fn counted(stated: (u32, u32), removed: &[u32], added: &[u32]) -> Counted {
         let database = Database::open(
             "fixtures/cbh/sample/sample.cbh".as_ref(),
             &crate::cbh::Options::default(),
