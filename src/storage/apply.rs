@@ -212,7 +212,7 @@ fn effects(records: &[Arc<JournalRecord>]) -> BTreeMap<&OsStr, Effect> {
 mod tests {
     use super::*;
     use crate::storage::record::PresentFiles;
-    use crate::storage::{MemoryDirectory, Transaction};
+    use crate::storage::{MemoryDirectory, SimulatedFailure, Transaction};
 
     /// A folder in which all files but new ones have ten bytes.
     struct Old;
@@ -257,5 +257,49 @@ mod tests {
             .run(&[removal(), removal()])
             .unwrap();
         assert!(directory.files().is_empty());
+    }
+
+    #[test]
+    fn what_is_appended_is_durable_before_anything_else_changes() {
+        let records = [record(|save| {
+            save.remove("a");
+            save.create("a");
+            save.write("a", 0, *b"text");
+            save.set_len("b", 3);
+            save.create("new");
+            save.write("c", 8, *b"abcd");
+        })];
+        let directory = MemoryDirectory::new();
+        for name in ["a", "b", "c"] {
+            directory.put(name, *b"0123456789");
+        }
+        let files = |directory: &MemoryDirectory| {
+            let files = directory.files().into_values();
+            files
+                .map(|bytes| String::from_utf8(bytes).unwrap())
+                .collect::<Vec<_>>()
+        };
+        // The new file is made, the other one written, and then its sync fails.
+        directory.fail_at(directory.operations() + 3, SimulatedFailure::PASSING[0]);
+        Application::new(&directory).run(&records).unwrap_err();
+        let appended = ["0123456789", "0123456789", "0123456789cd", ""];
+        assert_eq!(files(&directory), appended);
+        directory.heal();
+        Application::new(&directory).run(&records).unwrap();
+        let whole = ["text", "012", "01234567abcd", ""];
+        assert_eq!(files(&directory.after_power_cut(|_| false)), whole);
+    }
+
+    #[test]
+    fn removals_survive_a_power_cut() {
+        let directory = MemoryDirectory::new();
+        directory.put("a", *b"old");
+        directory.put("b", *b"old");
+        let records = [record(|save| {
+            save.remove("a");
+            save.remove("b");
+        })];
+        Application::new(&directory).run(&records).unwrap();
+        assert!(directory.after_power_cut(|_| false).files().is_empty());
     }
 }
