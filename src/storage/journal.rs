@@ -325,4 +325,21 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_record_of_an_impossible_length_ends_the_journal() {
+        let (name, salt) = (OsStr::new("x"), 7);
+        for length in [0, 7, 8, 16, 23, 25, u64::MAX] {
+            let rest = [1, length].map(u64::to_le_bytes).concat();
+            // What the checksum is about as far as it is there.
+            let covered = usize::try_from(length.saturating_sub(8)).unwrap_or(0);
+            let covered = &rest[..covered.min(rest.len())];
+            let checksum = JournalRecord::checksum(covered, salt).to_le_bytes();
+            let mut bytes = encode_header(name, salt);
+            bytes.resize(HEADER_BYTES + OWNER_BYTES, 0);
+            bytes.extend([&checksum[..], &rest].concat());
+            let content = JournalContent::read(name, &MemoryFile::from(bytes)).unwrap();
+            assert!(content.records.is_empty(), "{length}");
+        }
+    }
 }
