@@ -629,6 +629,9 @@ mod tests {
         keep(&rejected, &game, 1, "b");
         assert!(at("first/rejected/000123.pgn").exists());
         assert_eq!(fs::read_dir(at("second/rejected")).unwrap().count(), 0);
+        // That the other one has none is no error.
+        rejected.remove(GAME).unwrap();
+        assert!(rejected.all().is_empty());
         let nowhere = Rejected::new(Vec::new(), 0);
         assert!(nowhere.keep(&game, 1, &|| &b"a"[..], "").is_err());
     }
