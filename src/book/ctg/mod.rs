@@ -478,6 +478,19 @@ mod tests {
         assert!(matches!(read, Err(Error::Io { .. })), "{read:?}");
         let refused = find(MAX_INDEXED_PAGES + 1);
         assert!(matches!(refused, Err(Error::Unsupported { .. })));
+        // Where the directory is whole and leads nowhere, that is believed.
+        let find = |pages: u64| {
+            let mut book = changed(|extension, bytes| {
+                if extension == "cto" {
+                    bytes[16..].fill(0xFF);
+                }
+            });
+            book.pages = pages;
+            book.find(&start)
+        };
+        let read = find(MAX_INDEXED_PAGES);
+        assert!(matches!(read, Err(Error::Io { .. })), "{read:?}");
+        assert!(find(MAX_INDEXED_PAGES + 1).unwrap().is_none());
     }
 
     #[test]
