@@ -541,4 +541,28 @@ mod tests {
         let without = board("4k3/8/8/Pp6/8/8/8/R3K2R w KQ -");
         assert_eq!(stepped.without_en_passant(), without);
     }
+
+    #[test]
+    fn a_stored_board_has_a_king_of_each_side_and_no_pawn_at_an_end() {
+        let squares = *CanonicalBoard::from_fen(b"4k3/8/8/8/8/8/8/4K3 w - -")
+            .unwrap()
+            .squares();
+        let (pawn, king) = (Role::Pawn as u8, Role::King as u8);
+        for (piece, rank, is_possible) in [
+            (0, 0, true),
+            (pawn, 1, true),
+            (pawn, 0, false),
+            (pawn, 7, false),
+            (pawn | THEIRS, 6, true),
+            (pawn | THEIRS, 0, false),
+            (pawn | THEIRS, 7, false),
+            (king, 3, false),
+            (king | THEIRS, 3, false),
+        ] {
+            let mut files = squares;
+            files[0][rank] = piece;
+            let stored = CanonicalBoard::stored(files, None, Castling(0));
+            assert_eq!(stored.is_some(), is_possible, "{piece} {rank}");
+        }
+    }
 }
