@@ -183,13 +183,15 @@ impl Rejected {
 
     fn remove_one(&self, name: &str) -> io::Result<()> {
         let mut removed = Err(io::ErrorKind::NotFound.into());
+        let mut failed = None;
         for path in self.paths(name) {
             match fs::remove_file(path) {
+                Ok(()) => removed = Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                result => removed = result,
+                Err(error) => failed = Some(error),
             }
         }
-        removed
+        failed.map_or(removed, Err)
     }
 
     /// Forgets the draft of `origin`, since that was saved.
@@ -217,7 +219,7 @@ impl Rejected {
             return Vec::new();
         }
         let names = self.names();
-        if names.is_empty() {
+        if names.is_empty() && self.directories.iter().all(|directory| is_empty(directory)) {
             self.kept_when_empty.store(kept, SeqCst);
         }
         names
@@ -263,13 +265,25 @@ impl Rejected {
             file @ Origin::File(..) => self.name_for(file)?,
         };
         self.check_room(&name)?;
+        let kept = self.keep_in_first(&name, text, why);
+        // Where that failed, the text may be there without its reason.
+        self.kept.fetch_add(1, SeqCst);
+        Ok((name, kept?))
+    }
+
+    /// Writes a text and its reason into the first directory that can take them.
+    fn keep_in_first<R: Read>(
+        &self,
+        name: &str,
+        text: &dyn Fn() -> R,
+        why: &str,
+    ) -> io::Result<PathBuf> {
         let mut failed = None;
         for directory in &self.directories {
-            match keep_in(directory, &name, &mut text(), why) {
+            match keep_in(directory, name, &mut text(), why) {
                 Ok(path) => {
-                    self.kept.fetch_add(1, SeqCst);
-                    self.remove_outdated(directory, &name);
-                    return Ok((name, path));
+                    self.remove_outdated(directory, name);
+                    return Ok(path);
                 }
                 Err(error) => drop(failed.get_or_insert(error)),
             }
@@ -512,6 +526,14 @@ fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
     })
 }
 
+/// Whether a directory has no entries, or is not there; not if it cannot be read.
+fn is_empty(directory: &Path) -> bool {
+    match fs::read_dir(directory) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -590,6 +612,14 @@ mod tests {
         fs::create_dir(at("000123-2.txt")).unwrap();
         let error = rejected.remove("000123-2.pgn").unwrap_err();
         assert_ne!(error.kind(), io::ErrorKind::NotFound);
+        // Also if there was another to remove.
+        let second = folder.path().join("second/rejected");
+        fs::create_dir_all(&second).unwrap();
+        fs::write(second.join("000123-2.txt"), "no").unwrap();
+        let of_both = [folder.path().to_owned(), folder.path().join("second")];
+        let both = Rejected::new(of_both.into(), 0);
+        assert!(both.remove("000123-2.txt").is_err());
+        assert!(!second.join("000123-2.txt").exists());
     }
 
     #[test]
