@@ -37,8 +37,8 @@ pub mod moves;
 mod texts;
 
 pub(crate) use annotations::{
-    CommentText, MOST_POINTS, QuotedHeader, encode_remark, encode_training, quoted_caption,
-    remark_fits,
+    CommentText, MOST_ANSWERS, MOST_POINTS, QuotedHeader, encode_remark, encode_training,
+    quoted_caption, remark_fits,
 };
 pub(crate) use base::crossref::CrossrefBuilder;
 pub use base::crossref::{Crossref, GameGroup, Grouping};

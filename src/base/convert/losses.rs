@@ -24,6 +24,8 @@ pub enum Loss {
     Link,
     /// An evaluation profile with too many points.
     Profile,
+    /// A training question with too many answers.
+    Training,
     /// A quoted game of which names or moves are longer than their field.
     Quotation,
     /// A second remark of one kind on a move, for which there is no form in PGN.
@@ -57,6 +59,7 @@ impl Loss {
                 | Loss::PartOfText
                 | Loss::Remark
                 | Loss::Profile
+                | Loss::Training
                 | Loss::Quotation
         )
     }
@@ -73,6 +76,9 @@ impl fmt::Display for Loss {
             Loss::Remark => f.write_str("remark longer than CBH can hold, left out"),
             Loss::Link => f.write_str("web link longer than its field, kept as a text"),
             Loss::Profile => f.write_str("evaluation profile longer than CBH can hold, cut"),
+            Loss::Training => {
+                f.write_str("training question with more answers than CBH can hold, cut")
+            }
             Loss::Quotation => {
                 f.write_str("quoted game with a name or moves longer than CBH can hold, cut")
             }

@@ -1,7 +1,7 @@
 //! What CBH has no room for among the remarks of a game.
 
 use super::Loss;
-use crate::cbh::{CodePage, MOST_POINTS, encode_remark, quoted_caption, remark_fits};
+use crate::cbh::{CodePage, MOST_ANSWERS, MOST_POINTS, encode_remark, quoted_caption, remark_fits};
 use crate::game::{Annotation, AnnotationText, Game, PlyId};
 
 /// Makes the remarks of `game` such as a base with this code page can hold, and
@@ -53,6 +53,10 @@ fn made_fit(
             points.truncate(MOST_POINTS);
             (Loss::Profile, Annotation::Profile(points))
         }
+        Annotation::Training(mut training) => {
+            training.answers.truncate(MOST_ANSWERS);
+            (Loss::Training, Annotation::Training(training))
+        }
         remark => (Loss::Remark, remark),
     };
     let held = Some(less).filter(|less| remark_fits(less, page));
@@ -88,6 +92,38 @@ fn note_stored(game: &Game, losses: &mut Vec<(Loss, String)>) {
         let is_second = std::mem::replace(is_taken, true);
         if is_second && matches!(remark, Annotation::Opaque { .. }) {
             losses.push((Loss::Second, String::new()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::Square;
+
+    use super::*;
+    use crate::game::{Answer, Training};
+
+    #[test]
+    fn a_question_keeps_as_many_answers_as_there_is_room_for() {
+        let answer = Answer {
+            from: Square::E2,
+            to: Square::E4,
+            unknown: 0,
+            points: 1,
+            text: Vec::new(),
+        };
+        for (answers, kept, lost) in [(255, 255, 0), (256, 255, 1)] {
+            let question = Annotation::Training(Box::new(Training {
+                answers: vec![answer.clone(); answers],
+                ..Training::default()
+            }));
+            let mut losses = Vec::new();
+            let held = made_fit(question, CodePage::WESTERN, &mut losses);
+            let Some(Annotation::Training(held)) = held else {
+                panic!("{held:?}");
+            };
+            assert_eq!(held.answers.len(), kept);
+            assert_eq!(losses, vec![(Loss::Training, String::new()); lost]);
         }
     }
 }

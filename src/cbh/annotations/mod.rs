@@ -49,7 +49,7 @@ mod text;
 mod training;
 
 pub(super) use edited::{divide, encode_edited};
-pub(crate) use payload::MOST_POINTS;
+pub(crate) use payload::{MOST_ANSWERS, MOST_POINTS};
 pub(crate) use quotation::{QuotedHeader, quoted_caption};
 pub(super) use shape::Shape;
 pub(crate) use text::CommentText;

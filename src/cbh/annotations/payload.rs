@@ -14,6 +14,9 @@ use crate::game::{
 /// Number of points for which the payload of a profile has room.
 pub(crate) const MOST_POINTS: usize = 16_380;
 
+/// Answers of a training question, at most: their number is one byte.
+pub(crate) const MOST_ANSWERS: usize = 255;
+
 /// Returns which part of a remark does not fit into its payload.
 pub(super) fn fault_of(annotation: &Annotation, page: CodePage) -> Option<&'static str> {
     let is_long = |text: &str| page.encode(text).len() > usize::from(u8::MAX);
@@ -25,7 +28,7 @@ pub(super) fn fault_of(annotation: &Annotation, page: CodePage) -> Option<&'stat
             Some("an evaluation profile has more than 16380 points")
         }
         Annotation::Training(training)
-            if training.payload.is_empty() && training.answers.len() > usize::from(u8::MAX) =>
+            if training.payload.is_empty() && training.answers.len() > MOST_ANSWERS =>
         {
             Some("a training question has more than 255 answers")
         }
