@@ -626,4 +626,31 @@ mod tests {
         drop(plan.unwrap());
         assert_eq!(lengths()[4], laid[4] + 67);
     }
+
+    #[test]
+    fn a_base_after_an_import_has_the_names_that_were_laid_into_its_files_first() {
+        let mut games = games();
+        games.truncate(3);
+        let (_folder, path) = samples::copy_of("sample");
+        let base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let importer = Importer::new(&base.database, &base.store, SystemTime::UNIX_EPOCH);
+        let mut importer = importer.holding(1);
+        for (game, name) in games.iter_mut().zip(["Newcomer", "Another", "Third"]) {
+            game.headers.white.last = name.to_owned();
+            importer
+                .append(PreparedGame::new(game.clone()).unwrap())
+                .unwrap();
+        }
+        let before = base.database.last_id();
+        let done = importer.commit().unwrap();
+        let none = vec![None; done.effects.games.len()];
+        let (after, _) = base.database.after(&done.effects, &none).unwrap();
+        let mut decoded = Decoded::default();
+        let names = (before + 1..=after.last_id()).map(|id| {
+            after.read_game(GameId(id), &mut decoded).unwrap();
+            assert!(decoded.defects.is_empty(), "{:?}", decoded.defects);
+            decoded.game.headers.white.last.clone()
+        });
+        assert!(names.eq(["Newcomer", "Another", "Third"]));
+    }
 }
