@@ -42,7 +42,7 @@ impl Goal {
                 .count()
                 .checked_sub(after.by_color(side).count())
         };
-        let (Some(_), Some(captures)) = (lost(color), lost(!color)) else {
+        let Some(captures) = lost(!color).filter(|_| lost(color).is_some()) else {
             return false;
         };
         let pawns = |board: &crate::game::Board| board.by_color(color) & board.by_role(Role::Pawn);

@@ -1,7 +1,7 @@
 //! Attack tables small enough for the first-level cache.
 //!
 //! Whether a piece can go from one square to another takes two lookups: whether
-//! it attacks the square on an empty board, and whether the squares between are
+//! it reaches the square on an empty board, and whether the squares between are
 //! free. A game uses a few kilobytes of these tables. Magic bitboards, which
 //! need one lookup, take 700.
 
@@ -10,8 +10,8 @@ use shakmaty::{Bitboard, Color, Role, Square, attacks};
 pub(super) use attacks::{king_attacks, knight_attacks, pawn_attacks};
 
 /// The squares that a piece reaches on an empty board, by row and square. There
-/// is a row for each role, empty for pawns; three pairs follow for these, White's
-/// and Black's, from the rows below on.
+/// is a row for each role, empty for pawns. These have two rows, White's and
+/// Black's, from each of the numbers below on.
 static REACHED: [[Bitboard; 64]; 16] = reached();
 
 /// What pawns attack, what they take without promoting, and where they go without
@@ -70,7 +70,8 @@ fn reached_in(row: usize, square: Square) -> Bitboard {
     REACHED[row & 15][square as usize & 63]
 }
 
-/// The squares that a piece, not a pawn, attacks on an empty board.
+/// The squares that a piece attacks on an empty board; none for a pawn, whose
+/// notation therefore tells it from no other piece.
 #[inline]
 pub(super) fn on_empty_board(role: Role, square: Square) -> Bitboard {
     reached_in(role as usize, square)

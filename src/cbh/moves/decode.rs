@@ -323,7 +323,7 @@ impl StreamReader<'_, '_> {
     fn steps(&mut self) -> Result<Option<u8>, DecodeStop> {
         let cipher = self.encoding.cipher;
         let bytes = self.reader.rest();
-        // Bytes and moves are counted here: each next byte waits for these counts.
+        // Counted in variables of their own, which stay in registers.
         let (mut at, mut count) = (0, self.count);
         let ended = loop {
             let Some(&byte) = bytes.get(at) else {

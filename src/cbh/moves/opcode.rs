@@ -65,7 +65,7 @@ pub(crate) const POP: u8 = 255;
 /// pawn's are relative to its side. `None` if it never goes that way.
 #[inline]
 pub(crate) fn opcode_of(slot: Slot, files: i8, ranks: i8) -> Option<u8> {
-    let of_slot = STEPS.get(slot.index())?;
+    let of_slot = OPCODES_BY_STEP.get(slot.index())?;
     let opcode = of_slot.get(step_index(files, ranks)).copied()?;
     (opcode != NO_STEP).then_some(opcode)
 }
@@ -95,16 +95,16 @@ impl Step {
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "256 steps for each side")]
     pub(super) fn of(side: Color, opcode: u8) -> Step {
-        STEPS_OF_SIDES[usize::from(side.is_black())][usize::from(opcode)]
+        STEPS_BY_OPCODE[usize::from(side.is_black())][usize::from(opcode)]
     }
 }
 
 /// The steps by side and opcode.
-static STEPS_OF_SIDES: [[Step; 256]; 2] = [steps_of_side(1), steps_of_side(-1)];
+static STEPS_BY_OPCODE: [[Step; 256]; 2] = [steps_by_opcode(1), steps_by_opcode(-1)];
 
 /// The steps of a side whose pawns go `forward`.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-const fn steps_of_side(forward: i8) -> [Step; 256] {
+const fn steps_by_opcode(forward: i8) -> [Step; 256] {
     let opcodes = table();
     let mut steps = [Step {
         slot: Slot::NONE,
@@ -134,9 +134,9 @@ const fn steps_of_side(forward: i8) -> [Step; 256] {
 pub(crate) static OPCODES: [Opcode; 256] = table();
 
 /// The opcode of each step, by slot and [`step_index`]: `OPCODES` inverted.
-static STEPS: [[u8; 64]; SLOTS] = inverse(&table());
+static OPCODES_BY_STEP: [[u8; 64]; SLOTS] = inverse(&table());
 
-/// Stands in `STEPS` where there is no opcode; 0 itself is no step.
+/// Stands in `OPCODES_BY_STEP` where there is no opcode; 0 itself is no step.
 const NO_STEP: u8 = NULL;
 
 /// A step around the edge of the board as a number below 64. Kings, knights

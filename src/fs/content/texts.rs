@@ -34,7 +34,7 @@ pub(crate) type Key = (u64, Ino);
 /// Holds at most `capacity` bytes and the text that came last.
 #[derive(Debug)]
 pub(crate) struct TextCache {
-    /// Made when there is a text to keep: many caches never have one.
+    /// Made when a text is first asked for: of many caches none ever is.
     shards: OnceLock<Box<[Mutex<Shard>; SHARDS]>>,
     bytes: AtomicUsize,
     capacity: usize,
