@@ -36,11 +36,17 @@ pub fn shown_words(text: &str) -> impl Iterator<Item = ShownWord<'_>> {
 /// omitted.
 pub fn shown_characters(part: &str) -> impl Iterator<Item = (usize, char)> {
     let characters = part.char_indices().filter(|(_, c)| !is_blank(*c));
-    characters.map(|(at, c)| match c {
-        '{' => (at, '('),
-        '}' => (at, ')'),
-        c => (at, c),
-    })
+    characters.map(|(at, c)| (at, shown_in_comment(c)))
+}
+
+/// Returns the character that a comment shows.
+pub fn shown_in_comment(c: char) -> char {
+    match c {
+        '{' => '(',
+        '}' => ')',
+        c if c.is_control() => ' ',
+        c => c,
+    }
 }
 
 /// Returns the character that a text between quotes in a command shows.

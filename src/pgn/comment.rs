@@ -8,7 +8,9 @@
 use super::command::{self, CommandOrText};
 use super::private_tags::{PrivateTags, Style};
 use super::writer::LineWriter;
-use crate::game::{Annotation, AnnotationText, MAX_WORD_BYTES, Nation, word_parts};
+use crate::game::{
+    Annotation, AnnotationText, MAX_WORD_BYTES, Nation, shown_in_comment, word_parts,
+};
 
 /// Which of a place's remarks a comment is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,15 +154,8 @@ impl<'w, 'o> Comment<'w, 'o> {
             }
             return;
         }
-        let shown: String = disarmed(text, place)
-            .chars()
-            .map(|c| match c {
-                '{' => '(',
-                '}' => ')',
-                c if c.is_control() => ' ',
-                c => c,
-            })
-            .collect();
+        let disarmed = disarmed(text, place);
+        let shown: String = disarmed.chars().map(shown_in_comment).collect();
         for part in shown.split_whitespace().flat_map(word_parts) {
             self.word(part);
         }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use crate::book::BookLine;
+use crate::game::shown_in_comment;
 
 /// Maximum length of a line.
 const WIDTH: usize = 79;
@@ -89,13 +90,7 @@ impl<'w> Movetext<'w> {
     /// replaced; a word that begins with `%` begins no line, where it would end the
     /// comment for some readers.
     pub(super) fn comment(&mut self, text: &str) -> io::Result<()> {
-        let shown = text.chars().map(|c| match c {
-            '{' => '(',
-            '}' => ')',
-            c if c.is_control() => ' ',
-            c => c,
-        });
-        let shown: String = shown.collect();
+        let shown: String = text.chars().map(shown_in_comment).collect();
         let mut words = shown.split_whitespace().peekable();
         let mut start = "{";
         if words.peek().is_none() {
