@@ -218,11 +218,11 @@ impl Rejected {
         if self.kept_when_empty.load(SeqCst) == kept {
             return Vec::new();
         }
-        let names = self.names();
-        if names.is_empty() && self.directories.iter().all(|directory| is_empty(directory)) {
+        if self.directories.iter().all(|directory| is_empty(directory)) {
             self.kept_when_empty.store(kept, SeqCst);
+            return Vec::new();
         }
-        names
+        self.names()
     }
 
     /// The names of all files, in order.
@@ -254,36 +254,33 @@ impl Rejected {
         text: &dyn Fn() -> R,
         why: &str,
     ) -> io::Result<(String, PathBuf)> {
+        let kept = self.keep_uncounted(origin, buffer, text, why);
+        // Where that failed, the text may be there without its reason.
+        self.kept.fetch_add(1, SeqCst);
+        kept
+    }
+
+    fn keep_uncounted<R: Read>(
+        &self,
+        origin: &Origin,
+        buffer: u64,
+        text: &dyn Fn() -> R,
+        why: &str,
+    ) -> io::Result<(String, PathBuf)> {
         let name = match origin {
             Origin::Game(game) => match self.name_for_game(game, buffer, text)? {
                 Named::Free(name) => name,
-                Named::Kept(name, path) => {
-                    self.kept.fetch_add(1, SeqCst);
-                    return Ok((name, path));
-                }
+                Named::Kept(name, path) => return Ok((name, path)),
             },
             file @ Origin::File(..) => self.name_for(file)?,
         };
         self.check_room(&name)?;
-        let kept = self.keep_in_first(&name, text, why);
-        // Where that failed, the text may be there without its reason.
-        self.kept.fetch_add(1, SeqCst);
-        Ok((name, kept?))
-    }
-
-    /// Writes a text and its reason into the first directory that can take them.
-    fn keep_in_first<R: Read>(
-        &self,
-        name: &str,
-        text: &dyn Fn() -> R,
-        why: &str,
-    ) -> io::Result<PathBuf> {
         let mut failed = None;
         for directory in &self.directories {
-            match keep_in(directory, name, &mut text(), why) {
+            match keep_in(directory, &name, &mut text(), why) {
                 Ok(path) => {
-                    self.remove_outdated(directory, name);
-                    return Ok(path);
+                    self.remove_outdated(directory, &name);
+                    return Ok((name, path));
                 }
                 Err(error) => drop(failed.get_or_insert(error)),
             }
