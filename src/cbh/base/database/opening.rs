@@ -96,14 +96,12 @@ impl Database {
         let saves = store.saves();
         let open = |path: &Path| open_stored(path, |name| store.file(name));
         let is_there = |name: &OsStr| Ok(store.file(name)?.is_some());
-        let before = effects.map(|effects| Before {
+        let before = Before {
             database: self,
             effects,
-        });
-        let mut database = self.with_files(&is_there, &open, before)?;
+        };
+        let mut database = self.with_files(&is_there, &open, Some(before))?;
         database.is_page_given = self.is_page_given;
-        // That of a game without a stamp changes only with the game.
-        database.modified = self.modified;
         database.store = Some((Arc::clone(store), saves));
         Ok(database)
     }
@@ -184,6 +182,7 @@ impl Database {
         let extras = files.optional_with(FileKind::TournamentExtras, TournamentExtras::open)?;
         let top_games = files.optional_with(FileKind::TopGames, TopGames::open)?;
         let modified = match &files.before {
+            // That of a game without a stamp changes only with the game.
             Some(before) => before.database.modified,
             None => family
                 .length_and_time(FileKind::Headers)
@@ -234,17 +233,20 @@ impl Database {
     }
 }
 
-/// A base before a save, and what that affected.
+/// A base before a save, and what that affected, if it is known.
 struct Before<'a> {
     database: &'a Database,
-    effects: &'a Effects,
+    effects: Option<&'a Effects>,
 }
 
 impl Before<'_> {
     /// Whether the save left the entities of this file as they were.
     fn left(&self, kind: FileKind) -> bool {
-        let mut entities = self.effects.entities.iter();
-        entities.all(|(of, _)| of.file() != kind)
+        let is_other = |effects: &Effects| {
+            let mut entities = effects.entities.iter();
+            entities.all(|(of, _)| of.file() != kind)
+        };
+        self.effects.is_some_and(is_other)
     }
 }
 
