@@ -14,8 +14,8 @@ pub(super) use attacks::{king_attacks, knight_attacks, pawn_attacks};
 /// Black's, from each of the numbers below on.
 static REACHED: [[Bitboard; 64]; 16] = reached();
 
-/// What pawns attack, what they take without promoting, and where they go without
-/// taking or promoting.
+/// The rows of pawns: the squares that they attack; those of them where they do not
+/// promote; and the squares that they go to without taking or promoting.
 const PAWN_ATTACKS: usize = 8;
 const PAWN_TAKES: usize = 10;
 const PAWN_GOES: usize = 12;
@@ -35,10 +35,10 @@ const fn reached() -> [[Bitboard; 64]; 16] {
         table[Role::King as usize][at] = attacks::king_attacks(square);
         let mut side = 0;
         while side < 2 {
-            let Bitboard(attacked) = attacks::pawn_attacks(SIDES[side], square);
+            let Bitboard(attacked) = attacks::pawn_attacks(Color::ALL[side], square);
             table[PAWN_ATTACKS + side][at] = Bitboard(attacked);
             table[PAWN_TAKES + side][at] = Bitboard(attacked & !Bitboard::BACKRANKS.0);
-            let Bitboard(ahead) = pawn_steps(SIDES[side], at);
+            let Bitboard(ahead) = pawn_steps(Color::ALL[side], at);
             table[PAWN_GOES + side][at] = Bitboard(ahead & !Bitboard::BACKRANKS.0);
             side += 1;
         }
@@ -46,9 +46,6 @@ const fn reached() -> [[Bitboard; 64]; 16] {
     }
     table
 }
-
-/// In the order of rows.
-const SIDES: [Color; 2] = [Color::White, Color::Black];
 
 /// The squares that a pawn goes to without taking; two if it has not moved.
 const fn pawn_steps(side: Color, from: usize) -> Bitboard {
@@ -77,14 +74,20 @@ pub(super) fn on_empty_board(role: Role, square: Square) -> Bitboard {
     reached_in(role as usize, square)
 }
 
-/// The squares that a piece of a side attacks on an empty board.
+/// The squares in the row of a piece; `of_pawn` is the row of White's pawns.
 #[inline]
-pub(super) fn attacked(side: Color, role: Role, square: Square) -> Bitboard {
+fn reached_by(side: Color, role: Role, of_pawn: usize, square: Square) -> Bitboard {
     let row = match role {
-        Role::Pawn => PAWN_ATTACKS + usize::from(side.is_black()),
+        Role::Pawn => of_pawn + usize::from(side.is_black()),
         _ => role as usize,
     };
     reached_in(row, square)
+}
+
+/// The squares that a piece of a side attacks on an empty board.
+#[inline]
+pub(super) fn attacked(side: Color, role: Role, square: Square) -> Bitboard {
+    reached_by(side, role, PAWN_ATTACKS, square)
 }
 
 /// The squares that a piece of a side can go to on an empty board, or to take
@@ -92,11 +95,7 @@ pub(super) fn attacked(side: Color, role: Role, square: Square) -> Bitboard {
 #[inline]
 pub(super) fn steps(side: Color, role: Role, takes: bool, square: Square) -> Bitboard {
     let of_pawn = if takes { PAWN_TAKES } else { PAWN_GOES };
-    let row = match role {
-        Role::Pawn => of_pawn + usize::from(side.is_black()),
-        _ => role as usize,
-    };
-    reached_in(row, square)
+    reached_by(side, role, of_pawn, square)
 }
 
 /// The squares between two squares of one line.

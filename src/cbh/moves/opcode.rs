@@ -83,6 +83,7 @@ pub(crate) fn stepped(from: Square, files: i8, ranks: i8) -> Square {
 pub(super) struct Step {
     /// [`Slot::NONE`] if the opcode is no step.
     pub(super) slot: Slot,
+    /// That of the slot: so it is not looked up for each move.
     pub(super) role: Role,
     /// Files to the right and ranks up, seen from White, around the edge of the
     /// board.
