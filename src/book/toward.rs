@@ -36,13 +36,8 @@ impl Goal {
     /// Whether the pieces of a side may become those of the target.
     fn fits(&self, position: &Position, color: Color) -> bool {
         let (before, after) = (position.board(), self.position.board());
-        let lost = |side| {
-            before
-                .by_color(side)
-                .count()
-                .checked_sub(after.by_color(side).count())
-        };
-        let Some(captures) = lost(!color).filter(|_| lost(color).is_some()) else {
+        let count = |board: &crate::game::Board| board.by_color(!color).count();
+        let Some(captures) = count(before).checked_sub(count(after)) else {
             return false;
         };
         let pawns = |board: &crate::game::Board| board.by_color(color) & board.by_role(Role::Pawn);
@@ -137,7 +132,7 @@ mod tests {
             // It may have been lost itself, or have become a queen.
             ("4k3/8/8/8/4P3/8/P7/4K3", "4k3/8/8/8/P7/8/8/4K3", true),
             ("4k3/4P3/8/8/8/8/P7/4K3", "4Q3/k7/8/8/8/8/P7/4K3", true),
-            // By a capture it comes to the next file.
+            // A pawn that captures comes to the next file.
             ("4k2n/8/8/8/8/8/P3P3/4K3", "4k3/8/8/8/8/P2P4/8/4K3", true),
             ("4k3/8/8/8/8/8/P3P3/4K3", "4k3/8/8/8/8/P2P4/8/4K3", false),
             // There are no more than there were.
