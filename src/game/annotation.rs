@@ -315,6 +315,24 @@ pub struct Answer {
     pub text: Vec<(u16, String)>,
 }
 
+#[cfg(test)]
+impl Training {
+    /// A question with so many answers that are alike.
+    pub(crate) fn of_answers(count: usize) -> Training {
+        let answer = Answer {
+            from: Square::E2,
+            to: Square::E4,
+            unknown: 0,
+            points: 1,
+            text: Vec::new(),
+        };
+        Training {
+            answers: vec![answer; count],
+            ..Training::default()
+        }
+    }
+}
+
 /// A game quoted in an annotation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quotation {

@@ -98,25 +98,13 @@ fn note_stored(game: &Game, losses: &mut Vec<(Loss, String)>) {
 
 #[cfg(test)]
 mod tests {
-    use shakmaty::Square;
-
     use super::*;
-    use crate::game::{Answer, Training};
+    use crate::game::Training;
 
     #[test]
     fn a_question_keeps_as_many_answers_as_there_is_room_for() {
-        let answer = Answer {
-            from: Square::E2,
-            to: Square::E4,
-            unknown: 0,
-            points: 1,
-            text: Vec::new(),
-        };
         for (answers, kept, lost) in [(255, 255, 0), (256, 255, 1)] {
-            let question = Annotation::Training(Box::new(Training {
-                answers: vec![answer.clone(); answers],
-                ..Training::default()
-            }));
+            let question = Annotation::Training(Box::new(Training::of_answers(answers)));
             let mut losses = Vec::new();
             let held = made_fit(question, CodePage::WESTERN, &mut losses);
             let Some(Annotation::Training(held)) = held else {

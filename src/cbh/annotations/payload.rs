@@ -290,7 +290,7 @@ fn encode_profile(points: &[ProfilePoint]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::{Answer, Training};
+    use crate::game::Training;
 
     #[test]
     fn addresses_profiles_and_questions_have_a_longest() {
@@ -311,18 +311,10 @@ mod tests {
         let points = |count| Annotation::Profile(vec![point; count]);
         assert_eq!(fault(&points(MOST_POINTS)), None);
         assert!(fault(&points(MOST_POINTS + 1)).unwrap().contains("16380"));
-        let answer = Answer {
-            from: Square::E2,
-            to: Square::E4,
-            unknown: 0,
-            points: 1,
-            text: Vec::new(),
-        };
         let question = |answers, payload: &[u8]| {
             Annotation::Training(Box::new(Training {
-                answers: vec![answer.clone(); answers],
                 payload: payload.to_vec(),
-                ..Training::default()
+                ..Training::of_answers(answers)
             }))
         };
         assert_eq!(fault(&question(255, &[])), None);

@@ -326,13 +326,15 @@ pub(super) fn summary_of(record: &RecordPair<'_>) -> Option<Summary> {
 mod tests {
     use super::*;
     use crate::cbh::Options;
-    use crate::cbh::base::samples::copy_of_sample;
+
+    fn sample() -> Database {
+        let path = "fixtures/cbh/sample/sample.cbh".as_ref();
+        Database::open(path, &Options::default()).unwrap()
+    }
 
     #[test]
     fn a_summary_is_the_same_read_alone_and_among_others() {
-        let folder = copy_of_sample();
-        let path = folder.path().join("sample.cbh");
-        let database = Database::open(&path, &Options::default()).unwrap();
+        let database = sample();
         let last = database.last_id();
         let read = |first, count| {
             let mut summaries = Vec::new();
@@ -369,9 +371,7 @@ mod tests {
 
     #[test]
     fn entities_are_there_that_their_file_has() {
-        let folder = copy_of_sample();
-        let path = folder.path().join("sample.cbh");
-        let database = Database::open(&path, &Options::default()).unwrap();
+        let database = sample();
         for kind in EntityKind::ALL {
             let count = database.count_entities(kind).unwrap();
             assert!(

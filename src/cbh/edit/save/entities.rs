@@ -560,6 +560,11 @@ mod tests {
         }
     }
 
+    fn sample() -> Database {
+        let path = "fixtures/cbh/sample/sample.cbh".as_ref();
+        Database::open(path, &crate::cbh::Options::default()).unwrap()
+    }
+
     #[test]
     fn the_first_of_games_has_the_lowest_number() {
         let numbers = [(None, 7), (Some(3), 7), (Some(9), 7), (None, 0)];
@@ -572,11 +577,7 @@ mod tests {
 
     #[test]
     fn only_references_to_an_entity_that_was_never_there_can_go() {
-        let database = Database::open(
-            "fixtures/cbh/sample/sample.cbh".as_ref(),
-            &crate::cbh::Options::default(),
-        )
-        .unwrap();
+        let database = sample();
         let missing = (FileKind::Players, 9999);
         for (old, new, is_possible) in [
             (vec![missing], vec![], true),
@@ -591,18 +592,14 @@ mod tests {
         }
     }
 
-    /// What is to be looked up, as references left and the first game possible, and
-    /// what the record has.
+    /// Of a player that must be looked up, how many references are left and which
+    /// game may be the first; then the count and the first game in its record.
     type Counted = (Option<(Option<u32>, u32)>, (u32, u32));
 
     /// Counts references to a player whose record has a count and a first game, after
     /// some games stopped referring to it and others began to.
     fn counted(stated: (u32, u32), removed: &[u32], added: &[u32]) -> Counted {
-        let database = Database::open(
-            "fixtures/cbh/sample/sample.cbh".as_ref(),
-            &crate::cbh::Options::default(),
-        )
-        .unwrap();
+        let database = sample();
         let name = (FileKind::Players, 1);
         let mut edits = EntityEdits::new(&database, BTreeMap::new(), None);
         let editor = &mut edits.edit(name.0).unwrap().editor;
@@ -642,11 +639,7 @@ mod tests {
 
     #[test]
     fn impossible_counts_are_looked_up() {
-        let last = Database::open(
-            "fixtures/cbh/sample/sample.cbh".as_ref(),
-            &crate::cbh::Options::default(),
-        );
-        let last = last.unwrap().last_id();
+        let last = sample().last_id();
         for stated in [(2 * last + 1, 1), (1, last + 1), (0, 1), (1, 0)] {
             let (unsure, after) = counted(stated, &[], &[5]);
             assert_eq!(after, stated);
