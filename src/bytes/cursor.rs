@@ -168,7 +168,7 @@ fn length_before_zero(field: &[u8]) -> usize {
 /// Which of eight bytes, the lowest first, is the first zero; all are looked at at
 /// once.
 #[inline]
-pub(crate) fn first_zero(bytes: u64) -> Option<u8> {
+fn first_zero(bytes: u64) -> Option<u8> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH_BITS: u64 = ONES << 7;
     // The lowest high bit left is that of the first zero byte.

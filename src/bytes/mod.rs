@@ -9,7 +9,6 @@ mod cursor;
 mod patch;
 
 pub use cursor::ByteReader;
-pub(crate) use cursor::first_zero;
 pub use patch::BytePatch;
 
 use std::fmt;

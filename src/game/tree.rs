@@ -260,7 +260,7 @@ impl<'t> TreeBuilder<'t> {
     }
 
     /// Plays a move that is no castling and no promotion, as
-    /// [`play`](TreeBuilder::play). Returns the captured piece and its square.
+    /// [`play`](TreeBuilder::play). Returns the square on which it takes.
     ///
     /// # Errors
     ///
@@ -275,16 +275,10 @@ impl<'t> TreeBuilder<'t> {
         role: Role,
         from: Square,
         to: Square,
-    ) -> Result<Option<(Role, Square)>, IllegalMove> {
+    ) -> Result<Option<Square>, IllegalMove> {
         let Ok((capture, san)) = self.here.position.play_step(role, from, to) else {
             return self.take_in_passing(role, from, to);
         };
-        self.add_step(role, from, capture, to, san);
-        Ok(capture.map(|role| (role, to)))
-    }
-
-    #[inline]
-    fn add_step(&mut self, role: Role, from: Square, capture: Option<Role>, to: Square, san: San) {
         let m = Move::Normal {
             role,
             from,
@@ -293,6 +287,7 @@ impl<'t> TreeBuilder<'t> {
             promotion: None,
         };
         self.here.at = self.tree.add(self.here.at, Some(m), san);
+        Ok(capture.map(|_| to))
     }
 
     /// Plays what is no legal step, if it is a pawn that takes en passant.
@@ -302,13 +297,12 @@ impl<'t> TreeBuilder<'t> {
         role: Role,
         from: Square,
         to: Square,
-    ) -> Result<Option<(Role, Square)>, IllegalMove> {
+    ) -> Result<Option<Square>, IllegalMove> {
         if role != Role::Pawn {
             return Err(IllegalMove);
         }
         self.play(Move::EnPassant { from, to })?;
-        let passed = Square::from_coords(to.file(), from.rank());
-        Ok(Some((Role::Pawn, passed)))
+        Ok(Some(Square::from_coords(to.file(), from.rank())))
     }
 
     /// Adds a null move; it is allowed in check too.
@@ -385,17 +379,17 @@ mod tests {
         let mut line = TreeBuilder::new(&mut tree, &position);
         let start = line.branch();
         let takes = line.play_step(Role::Bishop, Square::C1, Square::H6);
-        assert_eq!(takes, Ok(Some((Role::Pawn, Square::H6))));
+        assert_eq!(takes, Ok(Some(Square::H6)));
         let reached = line.position().board().role_at(Square::H6);
         assert_eq!(reached, Some(Role::Bishop));
         let aside = line.play_step(Role::Knight, Square::D6, Square::E4);
         assert_eq!(aside, Ok(None));
         line.resume(start.clone());
         let takes = line.play_step(Role::Pawn, Square::E5, Square::D6);
-        assert_eq!(takes, Ok(Some((Role::Knight, Square::D6))));
+        assert_eq!(takes, Ok(Some(Square::D6)));
         line.resume(start);
         let passes = line.play_step(Role::Pawn, Square::E5, Square::F6);
-        assert_eq!(passes, Ok(Some((Role::Pawn, Square::F5))));
+        assert_eq!(passes, Ok(Some(Square::F5)));
         let far = line.play_step(Role::King, Square::E8, Square::F6);
         assert_eq!(far, Err(IllegalMove));
     }

@@ -499,9 +499,9 @@ impl StreamReader<'_, '_> {
             return Err(DecodeStop::TooLong);
         }
         let to = stepped(from, step.files, step.ranks);
-        let taken = self.line.play_step(step.role, from, to);
-        if let Some((role, on)) = taken.map_err(|_| DecodeStop::IllegalMove)? {
-            self.pieces.capture(!color, role, on);
+        let played = self.line.play_step(step.role, from, to);
+        if let Some(taken_on) = played.map_err(|_| DecodeStop::IllegalMove)? {
+            self.pieces.capture(!color, taken_on);
         }
         self.pieces.relocate_slot(color, step.slot, to);
         Ok(())

@@ -247,7 +247,7 @@ impl StreamWriter {
     }
 
     fn opcode(&self, role: Role, from: Square, to: Square) -> Option<u8> {
-        let slot = self.pieces.slot(self.turn, role, from)?;
+        let slot = self.pieces.slot(self.turn, from)?;
         let (files, ranks) = (
             i8::from(to.file()) - i8::from(from.file()),
             i8::from(to.rank()) - i8::from(from.rank()),

@@ -110,7 +110,7 @@ impl NumberedBoard {
                 continue;
             };
             let side = Color::from_white(placement.side(Color::White).contains(square));
-            let slot = list.slot(side, role, square);
+            let slot = list.slot(side, square);
             let code = slot.map_or(PieceCode::without_number(role), PieceCode::of);
             board.stand(side, code, square);
             board.count += 1;

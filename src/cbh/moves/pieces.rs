@@ -12,7 +12,6 @@ use std::ops::Range;
 
 use shakmaty::{CastlingSide, Color, Move, Role, Square};
 
-use crate::bytes::first_zero;
 use crate::game::Board;
 
 /// A numbered piece of one side: king, three queens, rooks, bishops and
@@ -33,6 +32,22 @@ const PAWN: u8 = 13;
 
 /// The kind of piece in each slot.
 const ROLES: [Role; PLACES] = roles();
+
+/// The slots whose pieces move down to those before them.
+const HIGHER: [Slot; PLACES] = higher();
+
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+const fn higher() -> [Slot; PLACES] {
+    let mut higher = [Slot::NONE; PLACES];
+    let mut slot = QUEEN;
+    while slot + 1 < PAWN {
+        if ROLES[slot as usize] as u8 == ROLES[slot as usize + 1] as u8 {
+            higher[slot as usize] = Slot(slot + 1);
+        }
+        slot += 1;
+    }
+    higher
+}
 
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
 const fn roles() -> [Role; PLACES] {
@@ -70,6 +85,16 @@ impl Slot {
     /// The same, as an index.
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
+    }
+
+    /// The slot whose piece moves down when this one becomes vacant, or none.
+    #[inline]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "an index modulo PLACES is below it"
+    )]
+    const fn higher(self) -> Slot {
+        HIGHER[self.index() % PLACES]
     }
 
     /// The kind of piece in this slot.
@@ -112,30 +137,26 @@ pub(super) const fn slots_of(role: Role) -> Range<u8> {
 pub(crate) struct PieceList {
     /// The number of the square of each slot, by side; [`VACANT`] for none.
     squares: [[u8; PLACES]; 2],
+    /// The slot of the numbered piece that came to each square last.
+    slots: [Slot; 64],
 }
 
-/// More than the slots of a side: a power of two, and from the first slot of each
-/// kind on there are eight.
+/// More than the slots of a side, and a power of two.
 const PLACES: usize = 32;
 
 /// In place of the number of a square.
 const VACANT: u8 = 64;
 
-/// The places of a kind among the eight from its first slot on.
-#[inline]
-fn places_of(role: Role) -> u64 {
-    u64::MAX >> (8 * (8 - capacity(role)))
-}
-
 #[expect(
     clippy::indexing_slicing,
-    reason = "sides are two, and an index modulo PLACES is below it"
+    reason = "sides are two, an index modulo PLACES is below it, and squares are 64"
 )]
 impl PieceList {
     /// Numbers the pieces of a start position.
     pub(crate) fn new(board: &Board, reverse: bool) -> PieceList {
         let mut list = PieceList {
             squares: [[VACANT; PLACES]; 2],
+            slots: [Slot::NONE; 64],
         };
         for step in 0..64 {
             let square = square(if reverse { 63 - step } else { step });
@@ -153,10 +174,11 @@ impl PieceList {
         (number != VACANT).then(|| Square::new(u32::from(number % VACANT)))
     }
 
-    /// The slot of the piece on `square`; `None` if it has no number.
+    /// The slot of a side's piece on `square`; `None` if it has no number.
     #[inline]
-    pub(crate) fn slot(&self, color: Color, role: Role, square: Square) -> Option<Slot> {
-        self.find(color, role, square.into())
+    pub(crate) fn slot(&self, color: Color, square: Square) -> Option<Slot> {
+        let slot = self.slots[square as usize & 63];
+        (self.square(color, slot) == Some(square)).then_some(slot)
     }
 
     /// Follows a move of `color`.
@@ -176,13 +198,18 @@ impl PieceList {
                 promotion: Some(promoted),
                 ..
             } => self.promote(color, from, promoted, to),
-            Move::Normal { role, from, to, .. } => self.relocate(color, role, from, to),
-            Move::EnPassant { from, to } => self.relocate(color, Role::Pawn, from, to),
+            Move::Normal { from, to, .. } | Move::EnPassant { from, to } => {
+                self.relocate(color, from, to);
+            }
             Move::Castle { king, rook } => {
                 let side = CastlingSide::from_king_side(king < rook);
                 let to = |file| Square::from_coords(file, king.rank());
-                self.relocate(color, Role::King, king, to(side.king_to_file()));
-                self.relocate(color, Role::Rook, rook, to(side.rook_to_file()));
+                // In Chess960 one can go to where the other comes from.
+                let rook = self.slot(color, rook);
+                self.relocate(color, king, to(side.king_to_file()));
+                if let Some(rook) = rook {
+                    self.relocate_slot(color, rook, to(side.rook_to_file()));
+                }
             }
             Move::Put { .. } => {}
         }
@@ -191,18 +218,18 @@ impl PieceList {
     /// Removes what a move of `color` takes, the other half.
     #[inline]
     pub(crate) fn take(&mut self, color: Color, m: Move) {
-        if let Some(taken) = m.capture() {
-            let on = match m {
-                Move::EnPassant { from, to } => Square::from_coords(to.file(), from.rank()),
-                _ => m.to(),
-            };
-            self.capture(!color, taken, on);
+        let on = match m {
+            Move::EnPassant { from, to } => Square::from_coords(to.file(), from.rank()),
+            _ => m.to(),
+        };
+        if m.is_capture() {
+            self.capture(!color, on);
         }
     }
 
     /// Moves the piece on `from`, if it has a number.
-    fn relocate(&mut self, color: Color, role: Role, from: Square, to: Square) {
-        if let Some(slot) = self.slot(color, role, from) {
+    fn relocate(&mut self, color: Color, from: Square, to: Square) {
+        if let Some(slot) = self.slot(color, from) {
             self.relocate_slot(color, slot, to);
         }
     }
@@ -210,67 +237,42 @@ impl PieceList {
     /// Moves the piece in `slot`.
     #[inline]
     pub(crate) fn relocate_slot(&mut self, color: Color, slot: Slot, to: Square) {
-        self.set(color, slot, to.into());
+        self.squares[side(color)][slot.index() % PLACES] = to.into();
+        self.slots[to as usize & 63] = slot;
     }
 
     /// Removes the captured piece on `square`.
     #[inline(never)]
-    pub(crate) fn capture(&mut self, color: Color, role: Role, square: Square) {
-        let Some(slot) = self.slot(color, role, square) else {
+    pub(crate) fn capture(&mut self, color: Color, square: Square) {
+        let Some(mut slot) = self.slot(color, square) else {
             return;
         };
-        self.set(color, slot, VACANT);
-        if role == Role::Pawn {
-            return;
+        while let Some(above) = self.square(color, slot.higher()) {
+            self.relocate_slot(color, slot, above);
+            slot = slot.higher();
         }
-        // The higher numbers move down; the last one is vacant then.
-        let first = first_slot(role);
-        let kept = (1 << (8 * (slot.number() - first))) - 1;
-        let kind = places_of(role);
-        let eight = self.eight(color, role);
-        let vacant = u64::from(VACANT) << (8 * (capacity(role) - 1));
-        let moved = (eight & kind) >> 8 | vacant;
-        let eight = eight & (kept | !kind) | moved & !kept;
-        let places = self.squares[side(color)].get_mut(first.into()..);
-        if let Some(places) = places.and_then(<[u8]>::first_chunk_mut) {
-            *places = eight.to_le_bytes();
-        }
+        self.vacate(color, slot);
     }
 
     /// Makes the pawn on `from` a piece on `to`.
     fn promote(&mut self, color: Color, from: Square, role: Role, to: Square) {
-        if let Some(slot) = self.slot(color, Role::Pawn, from) {
-            self.set(color, slot, VACANT);
+        if let Some(slot) = self.slot(color, from) {
+            self.vacate(color, slot);
         }
         self.add(color, role, to);
     }
 
     /// Gives the lowest vacant number, if there is one.
     fn add(&mut self, color: Color, role: Role, square: Square) {
-        if let Some(vacant) = self.find(color, role, VACANT) {
-            self.set(color, vacant, square.into());
+        let mut slots = slots_of(role).map(Slot);
+        if let Some(vacant) = slots.find(|slot| self.square(color, *slot).is_none()) {
+            self.relocate_slot(color, vacant, square);
         }
     }
 
     #[inline]
-    fn set(&mut self, color: Color, slot: Slot, square: u8) {
-        self.squares[side(color)][slot.index() % PLACES] = square;
-    }
-
-    /// The lowest slot of a kind that has this square, all places asked at once.
-    #[inline]
-    fn find(&self, color: Color, role: Role, square: u8) -> Option<Slot> {
-        let all = u64::from_le_bytes([square; 8]);
-        let different = (self.eight(color, role) ^ all) | !places_of(role);
-        Some(Slot(first_slot(role) + first_zero(different)?))
-    }
-
-    /// The eight places from the first slot of a kind on, the first one lowest.
-    #[inline]
-    fn eight(&self, color: Color, role: Role) -> u64 {
-        let from = self.squares[side(color)].get(first_slot(role).into()..);
-        let eight = from.and_then(<[u8]>::first_chunk);
-        eight.map_or(0, |eight| u64::from_le_bytes(*eight))
+    fn vacate(&mut self, color: Color, slot: Slot) {
+        self.squares[side(color)][slot.index() % PLACES] = VACANT;
     }
 }
 
@@ -326,7 +328,7 @@ mod tests {
     #[test]
     fn a_captured_rook_renumbers_the_others() {
         let mut list = PieceList::new(Position::default().board(), false);
-        list.capture(Color::White, Role::Rook, Square::A1);
+        list.capture(Color::White, Square::A1);
         assert_eq!(rooks(&list), [Some(Square::H1), None, None]);
     }
 
@@ -338,7 +340,7 @@ mod tests {
         }
         let third = Some(Square::A8);
         assert_eq!(rooks(&list), [Some(Square::A1), Some(Square::H1), third]);
-        list.capture(Color::White, Role::Rook, Square::B8);
+        list.capture(Color::White, Square::B8);
         assert_eq!(rooks(&list)[2], third, "the fourth rook had no number");
         assert_eq!(list.square(Color::White, Slot::new(Role::Pawn, 0)), None);
     }
@@ -354,7 +356,7 @@ mod tests {
         ] {
             let mut list = PieceList::new(Position::default().board(), false);
             list.promote(Color::White, Square::A2, Role::Rook, Square::A8);
-            list.capture(Color::White, Role::Rook, taken);
+            list.capture(Color::White, taken);
             assert_eq!(rooks(&list), left, "{taken}");
             // The slots of bishops follow those of rooks.
             let bishop = Slot::new(Role::Bishop, 0);
@@ -365,7 +367,7 @@ mod tests {
     #[test]
     fn a_captured_pawn_leaves_its_number_vacant() {
         let mut list = PieceList::new(Position::default().board(), false);
-        list.capture(Color::White, Role::Pawn, Square::B2);
+        list.capture(Color::White, Square::B2);
         let pawn = |number| list.square(Color::White, Slot::new(Role::Pawn, number));
         assert_eq!(
             (pawn(0), pawn(1), pawn(2)),
@@ -376,9 +378,9 @@ mod tests {
     #[test]
     fn a_numbered_piece_is_found_by_its_square() {
         let mut list = PieceList::new(Position::default().board(), false);
-        let slot = |list: &PieceList, square| list.slot(Color::White, Role::Rook, square);
+        let slot = |list: &PieceList, square| list.slot(Color::White, square);
         assert_eq!(slot(&list, Square::H1), Some(ROOKS[1]));
-        assert_eq!(slot(&list, Square::B1), None, "a knight");
+        assert_eq!(slot(&list, Square::B3), None);
         let (king, rook) = (Square::E1, Square::H1);
         list.play(Color::White, Move::Castle { king, rook });
         assert_eq!(slot(&list, Square::F1), Some(ROOKS[1]), "castled");
