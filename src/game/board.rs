@@ -139,10 +139,10 @@ impl Board {
         self.set(square, None);
     }
 
-    /// Moves a piece to an empty square.
+    /// Moves a piece to an empty square, or not at all.
     #[inline]
     pub(super) fn relocate(&mut self, piece: Piece, from: Square, to: Square) {
-        let both = Bitboard::from_square(from).with(to);
+        let both = Bitboard::from_square(from) ^ Bitboard::from_square(to);
         self.by_role.get_mut(piece.role).toggle(both);
         self.by_color.get_mut(piece.color).toggle(both);
         self.set(from, None);

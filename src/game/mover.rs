@@ -58,9 +58,12 @@ impl Position {
     /// Returns whether a pawn on `from` can capture en passant on `to`.
     pub(super) fn takes_en_passant(&self, from: Square, to: Square) -> bool {
         let taken = Square::from_coords(to.file(), from.rank());
+        let occupied = self.board.occupied().without(from).without(taken).with(to);
+        let attackers = |king| self.board.attacks_to(king, !self.turn, occupied);
+        let is_safe = |king| attackers(king).without(taken).is_empty();
         self.our(Role::Pawn).contains(from)
             && pawn_attacks(self.turn, from).contains(to)
-            && self.is_safe_after(Role::Pawn, from, to, Bitboard::from_square(taken))
+            && self.king().is_none_or(is_safe)
     }
 
     #[inline]
@@ -127,24 +130,25 @@ impl Position {
         // the king.
         let is_unpinned = self.aimed.is_disjoint(line(king, from));
         let uncovers_nothing = !self.in_check && role != Role::King && is_unpinned;
-        uncovers_nothing || self.is_safe_after(role, from, to, to.into())
+        uncovers_nothing || self.is_safe_after(role, from, to)
     }
 
-    /// Returns whether our king is safe on the board after the move, without
-    /// the pieces on `taken`.
+    /// As [`leaves_king_safe`](Position::leaves_king_safe), by the pieces on the
+    /// board after the move.
     #[inline(never)]
-    fn is_safe_after(&self, role: Role, from: Square, to: Square, taken: Bitboard) -> bool {
+    fn is_safe_after(&self, role: Role, from: Square, to: Square) -> bool {
         let Some(king) = self.king() else {
             return true;
         };
-        let occupied = self.board.occupied().without(from).without(taken).with(to);
+        let occupied = self.board.occupied().without(from).with(to);
         if role != Role::King && !self.in_check {
-            // Only what aims from afar can be uncovered.
-            return with_free_path(self.aimed & !taken, king, occupied).is_empty();
+            // Only what aims at the king through `from` can be uncovered.
+            let behind = (self.aimed & line(king, from)).without(to);
+            return with_free_path(behind, king, occupied).is_empty();
         }
         let king = if role == Role::King { to } else { king };
         let attackers = self.board.attacks_to(king, !self.turn, occupied);
-        (attackers & !taken).is_empty()
+        attackers.without(to).is_empty()
     }
 
     /// Returns whether any pawn can capture en passant on `to`.
@@ -162,9 +166,8 @@ impl Position {
             return true;
         };
         let ours = self.board.by_color(self.turn);
-        let is_safe = |role, from, to: Square| self.is_safe_after(role, from, to, to.into());
         let mut aside = (king_attacks(king) & !ours).into_iter();
-        if aside.any(|to| is_safe(Role::King, king, to)) {
+        if aside.any(|to| self.is_safe_after(Role::King, king, to)) {
             return true;
         }
         let Some(checker) = self.checkers().single_square() else {
@@ -175,7 +178,7 @@ impl Position {
         let mut pieces = others.filter_map(|from| Some((self.board.role_at(from)?, from)));
         pieces.any(|(role, from)| {
             let mut reached = (self.reach(role, from) & targets).into_iter();
-            reached.any(|to| is_safe(role, from, to))
+            reached.any(|to| self.is_safe_after(role, from, to))
         }) || self
             .en_passant_square
             .is_some_and(|to| self.can_take_en_passant_on(to))

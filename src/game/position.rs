@@ -366,9 +366,9 @@ impl Position {
             Move::Castle { king, rook } => {
                 let side = CastlingSide::from_king_side(king < rook);
                 let to = |file| Square::from_coords(file, king.rank());
-                board.remove(us.king(), king);
+                // In Chess960 either may come from where the other goes.
                 board.remove(us.rook(), rook);
-                board.put(us.king(), to(side.king_to_file()));
+                board.relocate(us.king(), king, to(side.king_to_file()));
                 board.put(us.rook(), to(side.rook_to_file()));
                 self.lose_castling();
             }
