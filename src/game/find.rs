@@ -51,6 +51,15 @@ impl Position {
         }
     }
 
+    /// As [`find_move`](Position::find_move), for who plays the move and so finds out
+    /// whether it is legal: nothing is asked of it if one piece alone could make it.
+    pub fn presumed_move(&self, wanted: PieceMove) -> Option<Move> {
+        match self.origins(wanted).single_square() {
+            Some(from) => self.move_from(from, wanted),
+            None => self.find_move(wanted).ok(),
+        }
+    }
+
     /// The squares of the pieces that could make the move if nothing stood between.
     fn origins(&self, wanted: PieceMove) -> Bitboard {
         let PieceMove { role, rank, to, .. } = wanted;

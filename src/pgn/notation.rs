@@ -128,6 +128,22 @@ impl Notation {
 }
 
 impl Notation {
+    /// As [`find`](Notation::find), for who plays the move and so finds out whether it is
+    /// legal.
+    pub(super) fn presume(self, position: &Position) -> Option<Move> {
+        match self {
+            Notation::Piece {
+                wanted,
+                takes,
+                in_passing: false,
+            } => {
+                let presumed = position.presumed_move(wanted);
+                presumed.filter(|found| !takes || found.is_capture())
+            }
+            _ => self.find(position).ok()?,
+        }
+    }
+
     /// Whether no position has such a move: one of a piece that becomes another.
     pub(super) fn is_impossible(self) -> bool {
         match self {

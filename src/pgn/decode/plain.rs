@@ -55,18 +55,18 @@ impl<'t> MoveText<'_, 't> {
             && self.numbers.awaits_plain_moves()
     }
 
-    /// The legal move that is meant, if its number is that of the next one.
+    /// The move that is meant if it is legal, and if its number is that of the next one.
     #[inline]
     fn fitting(&self, plain: &PlainMove<'_>) -> Option<(Notation, Move)> {
         if !self.numbers.fits(plain.number) || self.line.is_full() {
             return None;
         }
         let notation = Notation::parse_plain(plain.word)?;
-        let found = notation.find(self.line.position()).ok()??;
+        let found = notation.presume(self.line.position())?;
         Some((notation, found))
     }
 
-    /// Plays a legal move, and keeps where the line stood before it.
+    /// Plays a move if it is legal, and keeps where the line stood before it.
     #[inline]
     fn plays(
         &mut self,
