@@ -138,6 +138,20 @@ mod tests {
     }
 
     #[test]
+    fn the_only_piece_that_reaches_a_square_is_presumed_to_go_there() {
+        let pinned = position("4r2k/8/8/8/8/8/4N3/N3K2R w - - 0 1");
+        let from = |role, to| Some(pinned.presumed_move(piece(role, None, to))?.from());
+        assert_eq!(from(Role::Knight, Square::C3), Some(Some(Square::E2)));
+        assert_eq!(from(Role::Knight, Square::H1), None);
+        let rivals = position("4r2k/8/8/8/1N6/8/4N3/4K3 w - - 0 1");
+        let to_d4 = rivals.presumed_move(piece(Role::Knight, None, Square::D3));
+        assert_eq!(to_d4.and_then(shakmaty::Move::from), Some(Square::B4));
+        let to_c3 = position("4k3/8/8/8/8/8/8/N3K2N w - - 0 1");
+        let two = piece(Role::Rook, None, Square::C3);
+        assert_eq!(to_c3.presumed_move(two), None);
+    }
+
+    #[test]
     fn a_pawn_takes_in_passing_only_where_the_rules_say_so() {
         let passed = position("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1");
         let takes = |to| passed.find_move(piece(Role::Pawn, Some(File::E), to));

@@ -278,6 +278,9 @@ impl Database {
         self.read_headers(id, &record, &extended, decoded)?;
         let offset = self.moves_offset(record.moves_offset, &extended);
         let offset = offset.map_err(|source| self.io(FileKind::Moves, source))?;
+        decoded
+            .defects
+            .extend(self.unsure_offset(offset, &extended));
         let is_whole = self.read_moves(&record, offset, decoded)?;
         self.read_annotations(&record, is_whole, decoded)?;
         foreign_tags::lift(&mut decoded.game);
@@ -528,6 +531,16 @@ impl Database {
             extended.moves_offset
         } else {
             offset
+        })
+    }
+
+    /// The defect of moves that may be those of another game: the file is longer than
+    /// 4 GiB, and `.cbj` does not say too where in it they are.
+    fn unsure_offset(&self, offset: u64, extended: &ExtendedRecord) -> Option<Defect> {
+        (self.has_long_moves && extended.moves_offset != offset).then(|| {
+            let what = "the moves may be those of another game: in a file longer than 4 GiB, .cbj \
+                        must say where they are, and it does not";
+            defect("cbg", offset, Malformed::new(0, what.to_owned()))
         })
     }
 

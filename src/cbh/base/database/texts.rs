@@ -31,6 +31,7 @@ impl Database {
         let extended = self.extended_record(id, buffer)?;
         let io = |source| self.io(FileKind::Moves, source);
         let offset = self.moves_offset(record.offset, &extended).map_err(io)?;
+        text.defects.extend(self.unsure_offset(offset, &extended));
         if let Err(fault) = self.read_text_body(offset, buffer, text).map_err(io)? {
             text.defects.push(defect("cbg", offset, fault));
         }
