@@ -67,13 +67,12 @@ impl San {
         reason = "roles are numbered below 8, squares below 64"
     )]
     pub(super) fn of_step(role: Role, from: File, takes: bool, to: Square) -> San {
-        let (target, first) = match role {
-            Role::Pawn if takes => (&TAKES, b'a' + from as u8),
-            Role::Pawn => (&PAWN_GOES, 0),
-            _ if takes => (&TAKES, LETTERS[role as usize & 7]),
-            _ => (&GOES, LETTERS[role as usize & 7]),
-        };
-        San(target[to as usize & 63] | u64::from(first))
+        // Without a branch: which kind moves is as good as random.
+        let is_pawn = role == Role::Pawn;
+        let targets = &TARGETS[usize::from(is_pawn) << 1 | usize::from(takes)];
+        let file = (b'a' + from as u8) * u8::from(is_pawn & takes);
+        let first = LETTERS[role as usize & 7] | file;
+        San(targets[to as usize & 63] | u64::from(first))
     }
 
     /// Appends `=` and the letter of the piece that a pawn promotes to.
@@ -111,14 +110,18 @@ impl San {
     }
 }
 
-/// The letters of pieces, by role.
-const LETTERS: [u8; 8] = *b"??NBRQK?";
+/// The letters of pieces, by role; 0 for pawns.
+const LETTERS: [u8; 8] = *b"\0\0NBRQK\0";
 
-/// Notations by the square of destination, of moves that take, of those of pieces
-/// that do not, and of pawns. Those before that of pawns lack their first byte.
-static TAKES: [u64; 64] = targets([0, b'x', 0, 0, 0, 0, 0, 4], 2);
-static GOES: [u64; 64] = targets([0, 0, 0, 0, 0, 0, 0, 3], 1);
-static PAWN_GOES: [u64; 64] = targets([0, 0, 0, 0, 0, 0, 0, 2], 0);
+/// Notations by the square of destination: of pieces that do not take and that do,
+/// of pawns that do not and that do. All but the third lack their first byte.
+static TARGETS: [[u64; 64]; 4] = [
+    targets([0, 0, 0, 0, 0, 0, 0, 3], 1),
+    TAKES,
+    targets([0, 0, 0, 0, 0, 0, 0, 2], 0),
+    TAKES,
+];
+const TAKES: [u64; 64] = targets([0, b'x', 0, 0, 0, 0, 0, 4], 2);
 
 /// The bytes of a notation with each square written `at` a place.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]

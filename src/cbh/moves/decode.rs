@@ -323,16 +323,21 @@ impl StreamReader<'_, '_> {
     fn steps(&mut self) -> Result<Option<u8>, DecodeStop> {
         let cipher = self.encoding.cipher;
         let bytes = self.reader.rest();
+        let step_at = |at: usize, color: Color, count: u8| {
+            let code = cipher.decode(*bytes.get(at)?, count);
+            Some((code, Step::of(color, code)))
+        };
         // Counted in variables of their own, which stay in registers.
         let (mut at, mut count) = (0, self.count);
+        let mut color = self.line.position().turn();
+        let mut next = step_at(at, color, count);
         let ended = loop {
-            let Some(&byte) = bytes.get(at) else {
+            let Some((code, step)) = next else {
                 break Ok(None);
             };
             at += 1;
-            let code = cipher.decode(byte, count);
-            let color = self.line.position().turn();
-            let step = Step::of(color, code);
+            // Looked up while this one is played, else each move would wait for that.
+            next = step_at(at, !color, count.wrapping_add(1));
             let Some(from) = self.pieces.square(color, step.slot) else {
                 break Ok(Some(code));
             };
@@ -340,6 +345,7 @@ impl StreamReader<'_, '_> {
                 break Err(stop);
             }
             count = count.wrapping_add(1);
+            color = !color;
         };
         self.reader.skip(at).ok();
         self.count = count;

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use shakmaty::{Bitboard, CastlingSide, Role};
 
 use super::decode::{Encoding, USUAL};
-use super::numbered::{Moved, NumberedBoard, PieceCode, Unclear};
+use super::numbered::{Moved, NumberedBoard, Unclear};
 use super::opcode::{OPCODES, Opcode, Step, stepped};
 use super::{HEAD_BYTES, SET_UP, word};
 use crate::bytes::ByteReader;
@@ -51,6 +51,7 @@ fn follow(
         encoding,
         bytes: reader.rest().iter(),
         count: 0,
+        ahead: None,
         board: board.clone(),
     };
     let mut moved = Moved {
@@ -62,7 +63,7 @@ fn follow(
             let shown = Glimpse {
                 placement: line.board.placement(),
                 effect: moved.effect,
-                max_plies_left: line.bytes.len(),
+                max_plies_left: line.bytes.len() + usize::from(line.ahead.is_some()),
             };
             if !show(shown) {
                 return Ok(());
@@ -80,7 +81,7 @@ static USUAL_BOARDS: LazyLock<[NumberedBoard; 2]> = LazyLock::new(|| {
     let placement = Placement::of(&Position::default());
     USUAL
         .each_ref()
-        .map(|list| NumberedBoard::new(placement, list))
+        .map(|list| NumberedBoard::new(placement, list.clone()))
 });
 
 /// A main line that is followed.
@@ -89,6 +90,8 @@ struct MainLine<'a> {
     bytes: std::slice::Iter<'a, u8>,
     /// Moves so far, modulo 256.
     count: u8,
+    /// The next opcode, which is no longer in `bytes`.
+    ahead: Option<(u8, Step)>,
     board: NumberedBoard,
 }
 
@@ -104,15 +107,21 @@ impl MainLine<'_> {
     fn next_move(&mut self) -> Result<Option<Moved>, Unclear> {
         let mut is_remembered = false;
         let moved = loop {
-            let Some(code) = self.next() else {
-                return Ok(None);
-            };
             let turn = self.board.placement().turn;
-            let step = Step::of(turn, code);
-            let piece = PieceCode::of(step.slot);
-            if let Some(from) = self.board.square(turn, piece) {
+            let (code, step) = match self.ahead.take() {
+                Some(ahead) => ahead,
+                None => match self.next() {
+                    Some(code) => (code, Step::of(turn, code)),
+                    None => return Ok(None),
+                },
+            };
+            if let Some(from) = self.board.numbers().square(turn, step.slot) {
+                self.count = self.count.wrapping_add(1);
+                // Looked up while this one is played.
+                self.ahead = self.next().map(|code| (code, Step::of(!turn, code)));
                 let to = stepped(from, step.files, step.ranks);
-                break self.board.play(piece, from, to)?;
+                let moved = self.board.play(Some(step.slot), step.role, from, to)?;
+                return Ok(Some(moved));
             }
             match OPCODES.get(usize::from(code)).copied().ok_or(Unclear)? {
                 Opcode::CastleShort => break self.board.castle(CastlingSide::KingSide)?,
@@ -149,7 +158,8 @@ impl MainLine<'_> {
         if role == Role::Pawn && Bitboard::BACKRANKS.contains(to) {
             return self.board.promote(from, to, word::promotion(word));
         }
-        self.board.play(self.board.piece(from), from, to)
+        let slot = self.board.numbers().slot(placement.turn, from);
+        self.board.play(slot, role, from, to)
     }
 }
 

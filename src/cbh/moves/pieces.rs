@@ -33,22 +33,6 @@ const PAWN: u8 = 13;
 /// The kind of piece in each slot.
 const ROLES: [Role; PLACES] = roles();
 
-/// The slots whose pieces move down to those before them.
-const HIGHER: [Slot; PLACES] = higher();
-
-#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-const fn higher() -> [Slot; PLACES] {
-    let mut higher = [Slot::NONE; PLACES];
-    let mut slot = QUEEN;
-    while slot + 1 < PAWN {
-        if ROLES[slot as usize] as u8 == ROLES[slot as usize + 1] as u8 {
-            higher[slot as usize] = Slot(slot + 1);
-        }
-        slot += 1;
-    }
-    higher
-}
-
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
 const fn roles() -> [Role; PLACES] {
     let mut roles = [Role::Pawn; PLACES];
@@ -77,24 +61,17 @@ impl Slot {
         Slot(first_slot(role) + number)
     }
 
-    /// Its number among the slots of a side, below [`SLOTS`].
-    pub(crate) const fn number(self) -> u8 {
-        self.0
-    }
-
-    /// The same, as an index.
+    /// Its number among the slots of a side, below [`SLOTS`], as an index.
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The slot whose piece moves down when this one becomes vacant, or none.
+    /// The slot whose piece moves down when this one becomes vacant; none of a pawn.
     #[inline]
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "an index modulo PLACES is below it"
-    )]
-    const fn higher(self) -> Slot {
-        HIGHER[self.index() % PLACES]
+    fn higher(self) -> Slot {
+        let next = Slot(self.0 + 1);
+        let is_of_kind = next.role() == self.role() && self.role() != Role::Pawn;
+        if is_of_kind { next } else { Slot::NONE }
     }
 
     /// The kind of piece in this slot.
@@ -127,7 +104,7 @@ const fn capacity(role: Role) -> u8 {
 }
 
 /// The numbers of the slots of a kind.
-pub(super) const fn slots_of(role: Role) -> Range<u8> {
+const fn slots_of(role: Role) -> Range<u8> {
     let first = first_slot(role);
     first..first + capacity(role)
 }
@@ -228,7 +205,7 @@ impl PieceList {
     }
 
     /// Moves the piece on `from`, if it has a number.
-    fn relocate(&mut self, color: Color, from: Square, to: Square) {
+    pub(super) fn relocate(&mut self, color: Color, from: Square, to: Square) {
         if let Some(slot) = self.slot(color, from) {
             self.relocate_slot(color, slot, to);
         }
@@ -241,21 +218,21 @@ impl PieceList {
         self.slots[to as usize & 63] = slot;
     }
 
-    /// Removes the captured piece on `square`.
+    /// Removes the captured piece on `square`. Returns the slot that it had.
     #[inline(never)]
-    pub(crate) fn capture(&mut self, color: Color, square: Square) {
-        let Some(mut slot) = self.slot(color, square) else {
-            return;
-        };
+    pub(crate) fn capture(&mut self, color: Color, square: Square) -> Option<Slot> {
+        let taken = self.slot(color, square)?;
+        let mut slot = taken;
         while let Some(above) = self.square(color, slot.higher()) {
             self.relocate_slot(color, slot, above);
             slot = slot.higher();
         }
         self.vacate(color, slot);
+        Some(taken)
     }
 
     /// Makes the pawn on `from` a piece on `to`.
-    fn promote(&mut self, color: Color, from: Square, role: Role, to: Square) {
+    pub(super) fn promote(&mut self, color: Color, from: Square, role: Role, to: Square) {
         if let Some(slot) = self.slot(color, from) {
             self.vacate(color, slot);
         }
