@@ -510,11 +510,11 @@ mod tests {
     #[test]
     fn sources_are_where_the_table_says_or_none() {
         let mut defects = Vec::new();
-        let table = [2_u32, 12, 22].map(u32::to_be_bytes).concat();
+        let table = [3_u32, 16, 26, 15].map(u32::to_be_bytes).concat();
         let file = Box::new(MemoryFile::from([table, source(0, 0)].concat()));
         let ksf = Ksf::open(file, &mut |defect| defects.push(defect.offset)).unwrap();
-        assert_eq!(ksf.offsets, [Some(12), None]);
-        assert_eq!(defects, [8]);
+        assert_eq!(ksf.offsets, [Some(16), None, None]);
+        assert_eq!(defects, [8, 12]);
         for (bytes, is_table) in [
             (&[0, 0, 0, 0][..], true),
             (&[0, 0, 0, 1], false),
