@@ -620,6 +620,16 @@ mod tests {
     }
 
     #[test]
+    fn a_reason_is_removed_alone_and_its_draft_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let rejected = Rejected::new(vec![folder.path().to_owned()], 0);
+        keep(&rejected, &Origin::file(7, GAME), 1, "a");
+        rejected.remove("000123.txt").unwrap();
+        rejected.remove(GAME).unwrap();
+        assert!(rejected.all().is_empty());
+    }
+
+    #[test]
     fn files_of_one_name_are_kept_under_several() {
         let folder = tempfile::tempdir().unwrap();
         let rejected = Rejected::new(vec![folder.path().join("base")], 0);

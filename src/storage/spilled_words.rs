@@ -332,6 +332,7 @@ mod tests {
         assert_eq!(words.count(1 << 32, all[1]), 2);
         assert_eq!(words.count(0, far), 7);
         assert_eq!(words.count(2, 1), 0);
+        assert_eq!((words.count(0, 0), words.count(1, BLOCK - 1)), (1, 1));
         words.set(all[0], 0);
         assert_eq!(words.count(1 << 32, all[1]), 1);
     }
