@@ -582,7 +582,10 @@ impl StreamReader<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use shakmaty::fen::Fen;
+
     use super::*;
+    use crate::cbh::moves::encode;
     use crate::cbh::{Database, GameId, Options};
 
     #[test]
@@ -647,6 +650,39 @@ mod tests {
             let other = tree.main_line().next().and_then(|e4| tree.next_sibling(e4));
             assert_eq!(other.map(sans).as_deref(), Some("--"), "{mode}");
             assert_eq!(tree.len(), 3, "{mode}");
+        }
+    }
+
+    #[test]
+    fn a_set_up_game_castles_without_the_right_where_king_and_rook_are_at_home() {
+        let set_up = |fen: &str| {
+            let fen: Fen = fen.parse().unwrap();
+            let start = Start::set_up(fen.into_setup(), CastlingMode::Standard, 7);
+            Game {
+                start,
+                ..Game::default()
+            }
+        };
+        let with_right = "4k3/8/8/8/8/8/8/4K2R w K - 0 7";
+        let mut game = set_up(with_right);
+        let (king, rook) = (Square::E1, Square::H1);
+        let mut line = TreeBuilder::new(&mut game.tree, &game.start.position);
+        line.play(Move::Castle { king, rook }).unwrap();
+        let castled = encode(&game).unwrap().blob;
+        for (fen, is_read) in [
+            (with_right, true),
+            ("4k3/8/8/8/8/8/8/4K2R w - - 0 7", true),
+            ("4k3/8/8/8/8/8/8/3K3R w - - 0 7", false),
+        ] {
+            let mut blob = encode(&set_up(fen)).unwrap().blob;
+            blob.pop();
+            blob.extend_from_slice(&castled[blob.len()..]);
+            let read = MoveDecoder::default().decode(&blob, 1, &mut game);
+            assert_eq!((read.is_ok(), game.tree.len() == 1), (is_read, is_read));
+            let mut start = Vec::new();
+            game.start.append_fen_to(&mut start);
+            let expected = if is_read { with_right } else { fen };
+            assert_eq!(start, expected.as_bytes());
         }
     }
 
