@@ -628,6 +628,23 @@ mod tests {
     }
 
     #[test]
+    fn all_laid_records_are_given_in_their_order() {
+        let (_folder, path) = samples::copy_of("sample");
+        let end = 2 * RECORDS_AT_ONCE + 2;
+        let headers = fs::File::options().write(true).open(&path).unwrap();
+        headers.set_len(offset_of(end)).unwrap();
+        let database = Database::open(&path, &Options::default()).unwrap();
+        let saver = Saver::new(&database, SystemTime::UNIX_EPOCH);
+        let mut next = 1;
+        let mut take = |id: GameId, record: &[u8], _: &[u8]| {
+            assert_eq!((id, record.len()), (GameId(next), RECORD_BYTES));
+            next += 1;
+        };
+        saver.scan_laid(1..end, &mut take).unwrap();
+        assert_eq!(next, end);
+    }
+
+    #[test]
     fn a_base_after_an_import_has_the_names_that_were_laid_into_its_files_first() {
         let mut games = games();
         games.truncate(3);
