@@ -408,4 +408,29 @@ mod tests {
             assert_eq!(likeness(old, new), percent, "{old} | {new}");
         }
     }
+
+    #[test]
+    fn a_text_is_parted_before_the_words_of_one_that_it_ends_in_if_few_were_compared() {
+        let game = Game::default();
+        let matched = Matched::new(&game.tree, &game.tree);
+        let text_of = |text: &str| AnnotationText {
+            text: text.to_owned(),
+            ..AnnotationText::default()
+        };
+        for (compared, whole, end, parts) in [
+            (0, "good, then bad", "then bad", ["good,", "then bad"]),
+            (0, "then bad", "then bad", ["", "then bad"]),
+            (0, "bad", "then bad", ["bad", ""]),
+            (MOST_COMPARED - 10, "and bad", "bad", ["and", "bad"]),
+            (MOST_COMPARED - 9, "and bad", "bad", ["and bad", ""]),
+        ] {
+            let places = TextPlaces::new(&game, &game, &matched);
+            places.compared.set(compared);
+            let end = text_of(end);
+            let next = (PlyId::START, &end);
+            let (after, before) = places.split_displaced(Some(&next), text_of(whole));
+            let parted = [after, before.map(|(_, text)| text)];
+            assert_eq!(parted.map(|part| part.unwrap_or_default().text), parts);
+        }
+    }
 }
