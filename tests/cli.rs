@@ -471,6 +471,23 @@ fn an_export_replaces_a_file_completely_or_not_at_all() {
 }
 
 #[test]
+fn an_export_takes_the_place_of_no_file_of_a_base() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let base = base.to_str().unwrap();
+    for extension in ["cbh", "cbg", "cbe", "CBP", "ctg", "2cbh", "cbv"] {
+        let file = folder.path().join("sample").with_extension(extension);
+        if !file.exists() {
+            std::fs::write(&file, "a file").unwrap();
+        }
+        let before = std::fs::read(&file).unwrap();
+        let named = file.to_str().unwrap();
+        fails(&["export", base, "-o", named], 1, &["name another file"]);
+        assert_eq!(std::fs::read(&file).unwrap(), before, "{named}");
+    }
+}
+
+#[test]
 fn an_interrupted_export_leaves_no_files() {
     let base = long_base(1_000_000);
     let source = base.path().join("sample.cbh");

@@ -17,10 +17,13 @@ use indicatif::ProgressBar;
 use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, book, progress, signals, tables};
+use crate::archive::has_archive_extension;
 use crate::base::Base;
+use crate::book::belongs_to_book;
 use crate::book::export::ExportFormat;
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Decoded, GameId, RecordKind};
+use crate::cbh2;
 use crate::pgn;
 use crate::storage::folder_of;
 use crate::tables::TableOptions;
@@ -190,6 +193,12 @@ pub(super) fn write_file<T>(
         // A pipe or a device cannot be replaced; write to it directly.
         return write(&mut File::options().write(true).open(&path)?);
     }
+    if path.exists() && is_of_a_source(&path) {
+        return Err(io::Error::other(
+            "this is a file of a database, book or archive; an export takes the place of none: \
+             name another file",
+        ));
+    }
     let ending = signals::block_unless_ignored()?;
     let mut temporary = tempfile::Builder::new()
         .prefix(".cbfs-export-")
@@ -205,6 +214,14 @@ pub(super) fn write_file<T>(
     temporary.as_file().sync_all()?;
     temporary.persist(&path)?;
     Ok(written)
+}
+
+/// Whether a file is one of those that cbfs reads, going by its name.
+fn is_of_a_source(path: &Path) -> bool {
+    cbh::Family::is_file_of(path, path)
+        || cbh2::Family::owns(path)
+        || belongs_to_book(path)
+        || has_archive_extension(path)
 }
 
 /// Writes the games in order; returns the number of games that could not be
