@@ -118,6 +118,28 @@ fn games_come_back_from_tables_as_they_come_from_pgn() {
 }
 
 #[test]
+fn tags_that_are_there_several_times_come_back() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let tags =
+        "[Foo \"1\"]\n[Foo \"2\"]\n[Foo \"3\"]\n[Opening \"Sicilian\"]\n[Opening \"Najdorf\"]\n";
+    let pgn = format!("[White \"A\"]\n[Black \"B\"]\n{tags}\n1. e4 c5 *\n");
+    fs::write(at("games.pgn"), pgn).unwrap();
+    let [base, tables, again] = ["base.cbh", "tables", "again.cbh"].map(at);
+    succeeds(&["import", "--create", path(&base), path(&at("games.pgn"))]);
+    export(&base, &tables, &[]);
+    succeeds(&["import", "--create", path(&again), path(&tables)]);
+    let tags_of = |base: &Path| {
+        let text = String::from_utf8(cbfs(&["export", path(base)]).stdout).unwrap();
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(tags_of(&again), tags_of(&base));
+    assert!(tags_of(&base).contains(&"[Foo \"2\"]".to_owned()));
+}
+
+#[test]
 fn a_row_says_what_headers_tsv_says() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path().join("tables");

@@ -362,6 +362,9 @@ fn is_tag_name(name: &str) -> bool {
     name.len() < 256 && name.bytes().all(is_part)
 }
 
+/// The values of each tag, by its name.
+type TagValues<'r> = BTreeMap<&'r [u8], Vec<Vec<u8>>>;
+
 /// A row of the rows that were read.
 struct TableRow<'r> {
     columns: &'r [(&'r Role, TableColumn, column::ColumnTexts)],
@@ -395,7 +398,6 @@ impl<'r> TableRow<'r> {
     /// Appends the game as PGN.
     fn write_pgn(&self, out: &mut Vec<u8>) {
         let mut tags = self.other_tags();
-        self.derive_tags(&mut tags);
         for (role, _, texts) in self.columns {
             if let Role::Tag(name) = role
                 && let Some(value) = texts.text_of_row(self.index)
@@ -403,22 +405,27 @@ impl<'r> TableRow<'r> {
                 let has_sign =
                     !is_signed(name) || value.starts_with(b"-") || value.starts_with(b"+");
                 let sign = if has_sign { &b""[..] } else { b"+" };
-                tags.entry(name.as_bytes())
-                    .or_insert_with(|| [sign, value].concat());
+                let value = [sign, value].concat();
+                // Of a tag that is there several times the column holds the first.
+                let values = tags.entry(name.as_bytes()).or_default();
+                if values.first() != Some(&value) {
+                    values.insert(0, value);
+                }
             }
         }
+        self.derive_tags(&mut tags);
         // The order matters to people only, but they begin with the roster.
         for name in ["Event", "Site", "Date", "Round", "White", "Black", "Result"] {
-            let value = tags.remove(name.as_bytes());
             let unknown = if name == "Result" { "*" } else { "?" };
-            write_tag(
-                name.as_bytes(),
-                value.as_deref().unwrap_or(unknown.as_bytes()),
-                out,
-            );
+            let values = tags.remove(name.as_bytes());
+            for value in values.unwrap_or_else(|| vec![unknown.into()]) {
+                write_tag(name.as_bytes(), &value, out);
+            }
         }
-        for (name, value) in &tags {
-            write_tag(name, value, out);
+        for (name, values) in &tags {
+            for value in values {
+                write_tag(name, value, out);
+            }
         }
         out.push(b'\n');
         match self.other("movetext") {
@@ -429,25 +436,28 @@ impl<'r> TableRow<'r> {
     }
 
     /// The tags of the column `tags`.
-    fn other_tags(&self) -> BTreeMap<&'r [u8], Vec<u8>> {
+    fn other_tags(&self) -> TagValues<'r> {
         let (Some(names), Some(values)) =
             (self.texts(&Role::TagNames), self.texts(&Role::TagValues))
         else {
-            return BTreeMap::new();
+            return TagValues::new();
         };
         let names = names.of_row(self.index).iter();
-        let pairs = names.zip(values.of_row(self.index));
-        pairs
-            .filter(|(name, _)| std::str::from_utf8(name.data()).is_ok_and(is_tag_name))
-            .map(|(name, value)| (name.data(), value.data().to_vec()))
-            .collect()
+        let mut tags = TagValues::new();
+        for (name, value) in names.zip(values.of_row(self.index)) {
+            if std::str::from_utf8(name.data()).is_ok_and(is_tag_name) {
+                let values = tags.entry(name.data()).or_default();
+                values.push(value.data().to_vec());
+            }
+        }
+        tags
     }
 
     /// Adds tags that columns with numbers stand for, unless they are there.
-    fn derive_tags(&self, tags: &mut BTreeMap<&'r [u8], Vec<u8>>) {
+    fn derive_tags(&self, tags: &mut TagValues<'r>) {
         let field = |name: &str| self.other(name);
         if let Some(date) = self.date() {
-            tags.entry(b"Date").or_insert(date);
+            tags.entry(b"Date").or_insert(vec![date]);
         }
         if field("round").is_some() || field("subround").is_some() {
             let mut round = field("round").unwrap_or(b"?").to_vec();
@@ -455,10 +465,10 @@ impl<'r> TableRow<'r> {
                 round.push(b'.');
                 round.extend_from_slice(subround);
             }
-            tags.entry(b"Round").or_insert(round);
+            tags.entry(b"Round").or_insert(vec![round]);
         }
         if self.tag("FEN").is_some() {
-            tags.entry(b"SetUp").or_insert(b"1".to_vec());
+            tags.entry(b"SetUp").or_insert(vec![b"1".to_vec()]);
         }
     }
 
