@@ -328,6 +328,32 @@ fn games_that_are_there_twice_are_listed_and_deleted() {
 }
 
 #[test]
+fn of_games_that_are_there_twice_the_one_that_says_more_stays() {
+    let tags = "[Event \"City Open\"]\n[Date \"2001.02.03\"]\n[WhiteElo \"2400\"]\n";
+    let case = Case::of_pgn(
+        &[
+            played(("Smith, J", "Jones, K"), "", &format!("{LONG} *")),
+            played(("Smith, J", "Jones, K"), tags, &format!("{LONG} *")),
+            // Each says what the other does not.
+            played(("A", "B"), "[WhiteElo \"2400\"]\n", &format!("{LONG} *")),
+            played(
+                ("A", "B"),
+                "[SourceTitle \"Bulletin\"]\n",
+                &format!("{LONG} *"),
+            ),
+        ]
+        .concat(),
+    );
+    let list = case.does("duplicates", &[]);
+    let begins: Vec<String> = list
+        .lines()
+        .skip(1)
+        .map(|line| line.split('\t').take(3).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(begins, ["delete 1 2", "? 4 3"]);
+}
+
+#[test]
 fn names_that_cannot_be_merged_are_said_so() {
     let case = of_kasparov();
     for (arguments, why) in [

@@ -14,6 +14,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::hash::{Hash as _, Hasher as _};
 use std::iter;
+use std::sync::Arc;
 use std::thread;
 
 use parking_lot::Mutex;
@@ -71,7 +72,8 @@ pub struct Twins {
     pub stays: GameId,
     /// In what they are the same.
     pub sameness: Sameness,
-    /// Whether the first has nothing beside its moves: no variations, no remarks.
+    /// Whether nothing is lost with the first: it has no variations and no remarks, and
+    /// its headers leave out what those of the other do.
     pub is_plain: bool,
 }
 
@@ -145,6 +147,7 @@ const OTHER_CONTENTS: u32 = 1 << 4 | 1 << 8 | 0b111_1111 << 16 | 1 << 24 | 1 << 
 /// [`Error`] if the records or names cannot be read.
 pub fn twins(base: &dyn Base, progress: &(dyn Fn(u64) + Sync)) -> Result<AllTwins, Error> {
     let players = Players::of(&*base.entity_names(EntityKind::Player)?);
+    let names = HeaderNames::of(base)?;
     let candidates = candidates(base, &players)?;
     let read = candidates.len() as u64;
     progress(u64::from(base.last_id()).saturating_sub(read));
@@ -158,7 +161,7 @@ pub fn twins(base: &dyn Base, progress: &(dyn Fn(u64) + Sync)) -> Result<AllTwin
     on_all_processors(parts, |groups, decoded| {
         let mut twins = Vec::new();
         for group in groups {
-            compare(base, &players, group, decoded, &mut twins);
+            compare(base, (&players, &names), group, decoded, &mut twins);
         }
         let mut found = found.lock();
         for twins in &twins {
@@ -216,6 +219,50 @@ impl Players {
 
     fn pair(&self, game: &Summary) -> [u32; 2] {
         [game.white, game.black].map(|id| self.0.get(id.0 as usize).copied().unwrap_or(0))
+    }
+}
+
+/// The names in headers beside those of players.
+struct HeaderNames {
+    events: Arc<EntityNames>,
+    annotators: Arc<EntityNames>,
+    sources: Arc<EntityNames>,
+}
+
+impl HeaderNames {
+    fn of(base: &dyn Base) -> Result<HeaderNames, Error> {
+        Ok(HeaderNames {
+            events: base.entity_names(EntityKind::Tournament)?,
+            annotators: base.entity_names(EntityKind::Annotator)?,
+            sources: base.entity_names(EntityKind::Source)?,
+        })
+    }
+
+    /// What the headers of a game tell: a bit for each header.
+    fn told(&self, game: &Summary) -> u32 {
+        let is_name = |name: Option<&str>| name.is_some_and(|name| !name.is_empty());
+        let told = [
+            game.date.year > 0,
+            game.date.month > 0,
+            game.date.day > 0,
+            pgn_result(game.result) != "*",
+            game.line_evaluation > 0,
+            game.round > 0,
+            game.subround > 0,
+            game.white_elo > 0,
+            game.black_elo > 0,
+            game.eco.is_some(),
+            game.eco.is_some_and(|eco| eco.sub_code() > 0),
+            game.medals > 0,
+            game.white_team.is_some(),
+            game.black_team.is_some(),
+            is_name(self.events.title(game.tournament)),
+            is_name(self.events.place(game.tournament)),
+            is_name(self.annotators.get(game.annotator)),
+            is_name(self.sources.get(game.source)),
+        ];
+        told.into_iter()
+            .fold(0, |all, is_told| all << 1 | u32::from(is_told))
     }
 }
 
@@ -354,6 +401,8 @@ struct TwinCandidate {
     pair: [u32; 2],
     /// Which of the lines it has.
     line: usize,
+    /// What its headers tell.
+    told: u32,
 }
 
 impl TwinCandidate {
@@ -374,7 +423,7 @@ impl LikeGames {
     /// first.
     fn read(
         base: &dyn Base,
-        players: &Players,
+        (players, names): (&Players, &HeaderNames),
         games: &[Keyed],
         decoded: &mut Decoded,
     ) -> LikeGames {
@@ -388,9 +437,10 @@ impl LikeGames {
             let number = lines.len();
             lines.push(line);
             ids.try_for_each(|id| {
-                base.for_each_summary(id..id + 1, false, &mut |summary| {
+                base.for_each_summary(id..id + 1, true, &mut |summary| {
                     group.push(TwinCandidate {
                         pair: players.pair(summary),
+                        told: names.told(summary),
                         summary: *summary,
                         line: number,
                     });
@@ -409,8 +459,8 @@ impl LikeGames {
         let LikeGames { games, lines } = self;
         let moves = |game: &TwinCandidate| lines.get(game.line).map(|line| line.moves.len());
         games.sort_by_key(|game| {
-            let (moves, contents) = (moves(game), game.contents());
-            (Reverse(moves), Reverse(contents), game.summary.id)
+            let said = (moves(game), game.contents(), game.told.count_ones());
+            (Reverse(said), game.summary.id)
         });
     }
 
@@ -447,21 +497,24 @@ fn are_one_date(one: Date, other: Date) -> bool {
 
 /// Whether two results may be one: that of a line says nothing.
 fn are_one_result(one: Option<GameResult>, other: Option<GameResult>) -> bool {
-    let pgn = |result: Option<GameResult>| result.unwrap_or_default().pgn();
-    let (one, other) = (pgn(one), pgn(other));
+    let (one, other) = (pgn_result(one), pgn_result(other));
     one == other || one == "*" || other == "*"
+}
+
+fn pgn_result(result: Option<GameResult>) -> &'static str {
+    result.unwrap_or_default().pgn()
 }
 
 /// Compares games that begin alike.
 fn compare(
     base: &dyn Base,
-    players: &Players,
+    names: (&Players, &HeaderNames),
     games: &[Keyed],
     decoded: &mut Decoded,
     twins: &mut Vec<Twins>,
 ) {
     for part in games.chunks(MOST_COMPARED * MOST_COMPARED) {
-        let mut group = LikeGames::read(base, players, part, decoded);
+        let mut group = LikeGames::read(base, names, part, decoded);
         group.sort();
         // Of each line, and of all, the last ones that stay.
         let mut of_lines = vec![Vec::new(); group.lines.len()];
@@ -474,15 +527,15 @@ fn compare(
             let before = before.chain(stay.iter().rev().take(MOST_COMPARED));
             let found = before.filter_map(|other| {
                 let other = group.games.get(*other)?;
-                Some((group.sameness(game, other)?, other.summary.id))
+                Some((group.sameness(game, other)?, other.summary.id, other.told))
             });
             // Of several the one that is most the same, and there longest.
-            if let Some((sameness, stays)) = found.min() {
+            if let Some((sameness, stays, told)) = found.min() {
                 twins.push(Twins {
                     game: game.summary.id,
                     stays,
                     sameness,
-                    is_plain: game.contents() == 0,
+                    is_plain: game.contents() == 0 && game.told & !told == 0,
                 });
             } else {
                 alike.push(at);
