@@ -725,6 +725,8 @@ impl Saver<'_> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
 
     use shakmaty::CastlingMode;
 
@@ -1096,6 +1098,62 @@ mod tests {
         let top_games = base.database.top_games.as_ref().unwrap();
         let bits = [1, 2, 3, 4].map(|id| top_games.bits(id, &mut ReadBuffer::default()).unwrap());
         assert_eq!(bits, [0, 0b11, 0, 0b01]);
+    }
+
+    #[test]
+    fn a_new_game_has_no_teams_of_a_game_that_was_cut_off() {
+        let (_folder, path) = samples::copy_of("sample");
+        let base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let (id, game) = (GameId(base.database.last_id()), read(&base, GameId(2)));
+        assert!(base.database.teams.is_some());
+        let mut bytes = base.database.extended_bytes(id).unwrap().unwrap();
+        let with_team = ExtendedRecord {
+            white_team: 0,
+            ..ExtendedRecord::decode(&bytes)
+        };
+        with_team.encode(&mut bytes);
+        let open = |kind: FileKind| {
+            let path = path.with_extension(kind.extension());
+            File::options().write(true).open(path).unwrap()
+        };
+        let at = 32 + bytes.len() as u64 * u64::from(id.0 - 1);
+        open(FileKind::Extended).write_all_at(&bytes, at).unwrap();
+        open(FileKind::Headers)
+            .set_len(46 * u64::from(id.0))
+            .unwrap();
+        drop(base);
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        assert_eq!(base.database.last_id(), id.0 - 1);
+        saved(&mut base, |saver| {
+            assert_eq!(saver.append(&game).unwrap(), id);
+        });
+        base.reopen(&path).unwrap();
+        assert_eq!(content(&read(&base, id)), content(&game));
+    }
+
+    #[test]
+    fn games_whose_further_records_were_cut_off_get_no_teams() {
+        let (_folder, path) = samples::copy_of("sample");
+        let extended = path.with_extension("cbj");
+        let bytes = std::fs::read(&extended).unwrap();
+        std::fs::write(&extended, &bytes[..32 + 120]).unwrap();
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        assert!(base.database.teams.is_some());
+        let (last, game) = (base.database.last_id(), read(&base, GameId(2)));
+        let before = games_of(&base.database);
+        for new in 1..3 {
+            saved(&mut base, |saver| {
+                assert_eq!(saver.append(&game).unwrap(), GameId(last + new));
+            });
+            base.reopen(&path).unwrap();
+        }
+        let mut after = games_of(&base.database);
+        after.retain(|(id, _)| id.0 <= last);
+        let told = |games: &[(GameId, Game)]| {
+            let told = games.iter().map(|(id, game)| (*id, content(game)));
+            told.collect::<Vec<_>>()
+        };
+        assert_eq!(told(&after), told(&before));
     }
 
     #[test]

@@ -66,19 +66,20 @@ impl Saver<'_> {
     }
 
     /// Extends `.cbj` up to this record, and creates it if there is none. Records that
-    /// were missing before get default values.
+    /// were missing before get default values, and so does this one.
     fn reach(&mut self, id: GameId) -> Result<(), SaveError> {
         let mut header = self.extended.unwrap_or(NEW_EXTENDED);
         let size = header.record_bytes as usize;
-        let first = header.count.saturating_add(1);
+        // What stands behind the last game belongs to none.
+        let first = self.extended_present()?.saturating_add(1).min(id.0);
         let last = match self.extended {
             Some(_) => id.0,
             // A new file has a record for each game.
             None => id.0.max(self.database.last_id()),
         };
         for gap in first..=last {
-            let record = ExtendedRecord::new_bytes(size);
-            self.extended_records.insert(gap, record);
+            let record = self.extended_records.entry(gap);
+            record.or_insert_with(|| ExtendedRecord::new_bytes(size));
         }
         let mut records = std::mem::take(&mut self.extended_records);
         let mut tell = |id: GameId, bytes: &[u8]| {
@@ -99,6 +100,23 @@ impl Saver<'_> {
         header.count = header.count.max(last);
         self.extended = Some(header);
         Ok(())
+    }
+
+    /// How many records `.cbj` has: a file that was cut has fewer than its header says.
+    fn extended_present(&self) -> Result<u32, SaveError> {
+        let claimed = self.extended.map_or(0, |header| header.count);
+        match &self.database.extended {
+            Some((header, storage)) if header.count == claimed => {
+                let io = |source| self.database.io(FileKind::Extended, source);
+                let bytes = storage
+                    .len()
+                    .map_err(io)?
+                    .saturating_sub(HEADER_BYTES as u64);
+                let present = bytes / u64::from(header.record_bytes);
+                Ok(claimed.min(u32::try_from(present).unwrap_or(u32::MAX)))
+            }
+            _ => Ok(claimed),
+        }
     }
 
     /// The records come before the header that counts them.
