@@ -50,6 +50,12 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     for (path, kind) in &done.left_out {
         log::warn!("{}: {kind}, not copied", path.display());
     }
+    if let Some(page) = done.untold_page {
+        let (copy, page) = (args.new.display(), page.name());
+        log::warn!(
+            "{copy}: nothing in the copy tells that names are in {page}: open it with --codepage {page}"
+        );
+    }
     if quiet {
         return Ok(());
     }
@@ -59,6 +65,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         unused,
         bytes: [before, after],
         left_out: _,
+        untold_page: _,
     } = done;
     print(
         format!(

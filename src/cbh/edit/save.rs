@@ -420,6 +420,10 @@ impl<'a> Saver<'a> {
         for (offset, byte) in self.top_games {
             transaction.write(&flags, offset, [byte]);
         }
+        let lost = database.page_lost_by(&transaction);
+        if let Some(other) = lost.map_err(SaveError::from)? {
+            return Err(SaveError::PageLost(database.code_page(), other).into());
+        }
         let kind = |(file, id)| Some((EntityKind::of_file(file)?, id));
         Ok(Plan {
             transaction,
@@ -1154,6 +1158,47 @@ mod tests {
             told.collect::<Vec<_>>()
         };
         assert_eq!(told(&after), told(&before));
+    }
+
+    #[test]
+    fn names_stay_in_their_page_when_a_name_that_tells_it_goes() {
+        let (_folder, path) = samples::copy_of("sample");
+        let base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let Headers { white, black, .. } = read(&base, GameId(2)).headers;
+        // Names as they are but for a letter: of Windows-1250 alone, and of each page.
+        let players = path.with_extension("cbp");
+        let mut bytes = std::fs::read(&players).unwrap();
+        for (name, letter) in [(&white.last, 0xb3), (&black.last, 0xe8)] {
+            let mut places = bytes.windows(name.len());
+            let at = places.position(|part| part == name.as_bytes()).unwrap();
+            bytes[at + name.len() - 1] = letter;
+        }
+        std::fs::write(&players, bytes).unwrap();
+        drop(base);
+        let base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let Headers {
+            white: told, black, ..
+        } = read(&base, GameId(2)).headers;
+        assert!(told.last.ends_with('ł') && black.last.ends_with('č'));
+        let mut id = None;
+        let find = |at, name: &PlayerName| id = id.or((*name == told).then_some(EntityId(at)));
+        let page = base.database.code_page();
+        base.database.players.for_each(page, find).unwrap();
+        let renamed = |database: &Database| {
+            let mut saver = Saver::new(database, SystemTime::UNIX_EPOCH);
+            saver
+                .rename_entity(id.unwrap(), &Entity::Player(white.clone()))
+                .unwrap();
+            saver.finish()
+        };
+        let refused = renamed(&base.database).unwrap_err();
+        assert!(matches!(refused, SaveError::PageLost(..)), "{refused}");
+        let options = Options {
+            code_page: Some(page),
+        };
+        drop(base);
+        let given = OpenBase::to_change(&path, &options, "").unwrap();
+        assert!(renamed(&given.database).is_ok());
     }
 
     #[test]

@@ -250,7 +250,8 @@ impl<K: EntityLayout> EntityFile<K> {
         let sample = self
             .storage
             .read_up_to(self.records_at, SAMPLE_BYTES, buffer)?;
-        for record in sample.chunks_exact(LINK_BYTES + K::DATA_BYTES) {
+        let records = sample.chunks_exact(LINK_BYTES + K::DATA_BYTES);
+        for record in records.take(self.header.capacity as usize) {
             let mut reader = ByteReader::new(record);
             if reader.i32_le() == Ok(DELETED) || reader.skip(LINK_BYTES - 4).is_err() {
                 continue;
@@ -626,10 +627,11 @@ mod tests {
 
     #[test]
     fn only_names_of_live_records_are_a_sample() {
-        let mut bytes = header(2, 1_234_567_890, 58);
+        let mut bytes = header(3, 1_234_567_890, 58);
         bytes.extend(player(-1, b"One", b"First\0garbage"));
         bytes.extend(player(DELETED, b"Gone", b"Too"));
         bytes.extend(player(-1, b"Two", b""));
+        bytes.extend(player(-1, b"Behind", b"the last"));
         let file = EntityFile::<Players>::open(Box::new(MemoryFile::from(bytes))).unwrap();
         let (mut buffer, mut names) = (ReadBuffer::default(), Vec::new());
         file.sample_strings(&mut buffer, &mut names).unwrap();

@@ -130,6 +130,16 @@ impl CodePage {
         }
     }
 
+    /// Returns whether these bytes are the same text in another page.
+    pub(in crate::cbh) fn reads_alike(self, other: CodePage, bytes: &[u8]) -> bool {
+        let [one, other] = [self, other].map(|page| {
+            let mut text = String::new();
+            page.decode_into(bytes, &mut text);
+            text
+        });
+        one == other
+    }
+
     /// Returns whether a name is UTF-8 although this page could represent it;
     /// `None` if it is ASCII, or this page lacks one of its characters.
     pub(in crate::cbh) fn is_utf8_by_choice(self, bytes: &[u8]) -> Option<bool> {

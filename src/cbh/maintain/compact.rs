@@ -28,8 +28,8 @@ use crate::cbh::entities::{ENTITY_FILES, EntityTable};
 use crate::cbh::extended::{ExtendedRecord, HEADER_BYTES};
 use crate::cbh::record::{self, GameRecord, RECORD_BYTES, TextRecord};
 use crate::cbh::{
-    ChangeError, Database, EditError, Error, FileKind, GameId, NewBase, OpenBase, RecordKind,
-    SaveError,
+    ChangeError, CodePage, Database, EditError, Error, FileKind, GameId, NewBase, OpenBase,
+    Options, RecordKind, SaveError,
 };
 use crate::storage::{self, LeftOut, ReadBuffer, Storage};
 use blobs::Blobs;
@@ -48,6 +48,8 @@ pub struct Compacted {
     pub bytes: [u64; 2],
     /// What lies among the files of the base and is not copied.
     pub left_out: LeftOut,
+    /// The page of the names, if nothing in the copy tells it any more.
+    pub untold_page: Option<CodePage>,
 }
 
 /// Copies `base` compacted into `new_base`. `progress` is called with the
@@ -82,6 +84,9 @@ pub fn compact(
     }
     new_base.make_like(&copy.database.family().default_path(FileKind::Headers))?;
     copy.done.bytes = [copy.database.size_on_disk(), size_of(&new_base.path())?];
+    let made = Database::open(&new_base.path(), &Options::default())?;
+    let lost = copy.database.page_lost_in(&made)?;
+    copy.done.untold_page = lost.map(|_| copy.database.code_page());
     Ok(copy.done)
 }
 

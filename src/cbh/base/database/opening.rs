@@ -20,7 +20,9 @@ use crate::cbh::layout::top_games::TopGames;
 use crate::cbh::record::{self, MOST_GAMES, RECORD_BYTES};
 use crate::cbh::{CodePage, Error, Family, FileKind, GameId};
 use crate::game::Defect;
-use crate::storage::{self, FilesAfter, MemoryFile, ReadBuffer, Storage, Store, StoreAccess};
+use crate::storage::{
+    self, FilesAfter, MemoryFile, ReadBuffer, Storage, Store, StoreAccess, Transaction,
+};
 
 /// Opens a file of a base.
 pub type Opener<'a> = dyn Fn(&Path) -> io::Result<Box<dyn Storage>> + 'a;
@@ -114,6 +116,44 @@ impl Database {
     pub fn open_after(&self, files: &FilesAfter<'_>) -> Result<Database, Error> {
         let open = |path: &Path| open_stored(path, |name| files.file(name));
         self.with_files(&|name| Ok(files.file(name)?.is_some()), &open, None)
+    }
+
+    /// The page that a new opening would tell from the names after `transaction`, if some
+    /// of them would be read otherwise then.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub(in crate::cbh) fn page_lost_by(
+        &self,
+        transaction: &Transaction,
+    ) -> Result<Option<CodePage>, Error> {
+        let is_told = !self.is_page_given && self.page != CodePage::WESTERN;
+        let Some((store, _)) = self.store.as_ref().filter(|_| is_told) else {
+            return Ok(None);
+        };
+        let files = store.files_after(transaction);
+        let files = files.map_err(|error| self.io(FileKind::Headers, io::Error::other(error)))?;
+        self.page_lost_in(&self.open_after(&files)?)
+    }
+
+    /// The page that is told from the names of another base that was made of this one, if
+    /// some of them are read otherwise in that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub(in crate::cbh) fn page_lost_in(&self, after: &Database) -> Result<Option<CodePage>, Error> {
+        let lost = |names: &[&[u8]], remarks: &[u8]| {
+            let page = page_of(names, remarks);
+            let texts = annotations::sample_texts(remarks);
+            let mut all = names.iter().copied().chain(texts);
+            let is_other = all.any(|bytes| !self.page.reads_alike(page, bytes));
+            is_other.then_some(page)
+        };
+        let (players, tournaments) = (&after.players, &after.tournaments);
+        with_page_sample(players, tournaments, after.annotations.as_ref(), lost)
+            .map_err(|source| self.io(FileKind::Players, source))
     }
 
     fn with_files(
@@ -384,16 +424,27 @@ fn detect_page(
     tournaments: &EntityFile<Tournaments>,
     annotations: &dyn Storage,
 ) -> io::Result<CodePage> {
+    with_page_sample(players, tournaments, annotations, page_of)
+}
+
+fn page_of(names: &[&[u8]], remarks: &[u8]) -> CodePage {
+    CodePage::detect(names.iter().copied(), annotations::sample_texts(remarks))
+}
+
+/// Calls `judge` with what tells the page: names, and the begin of `.cba`.
+fn with_page_sample<T>(
+    players: &EntityFile<Players>,
+    tournaments: &EntityFile<Tournaments>,
+    annotations: &dyn Storage,
+    judge: impl FnOnce(&[&[u8]], &[u8]) -> T,
+) -> io::Result<T> {
     let (mut player_bytes, mut tournament_bytes) = (ReadBuffer::default(), ReadBuffer::default());
     let mut buffer = ReadBuffer::default();
     let remarks = annotations.read_up_to(0, TEXT_SAMPLE_BYTES, &mut buffer)?;
-    let mut strings = Vec::new();
-    players.sample_strings(&mut player_bytes, &mut strings)?;
-    tournaments.sample_strings(&mut tournament_bytes, &mut strings)?;
-    Ok(CodePage::detect(
-        strings,
-        annotations::sample_texts(remarks),
-    ))
+    let mut names = Vec::new();
+    players.sample_strings(&mut player_bytes, &mut names)?;
+    tournaments.sample_strings(&mut tournament_bytes, &mut names)?;
+    Ok(judge(&names, remarks))
 }
 
 fn read_header(family: &Family, headers: &dyn Storage) -> Result<record::FileHeader, Error> {

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::bytes::Malformed;
 use crate::cbh::entities::{EditError, Unfit};
 use crate::cbh::moves::EncodeError;
-use crate::cbh::{Error, FileKind, GameId};
+use crate::cbh::{CodePage, Error, FileKind, GameId};
 use crate::game::Defect;
 
 /// An error of planning a save. Nothing was changed.
@@ -45,6 +45,8 @@ pub enum SaveError {
     Damaged(FileKind, String),
     /// The same save has changed the game already.
     Again(GameId),
+    /// The names that are left would be read in another page than now.
+    PageLost(CodePage, CodePage),
 }
 
 impl SaveError {
@@ -102,6 +104,14 @@ impl fmt::Display for SaveError {
             ),
             SaveError::Damaged(file, what) => {
                 write!(f, ".{} is damaged: {what}", file.extension())
+            }
+            SaveError::PageLost(page, other) => {
+                let (page, other) = (page.name(), other.name());
+                write!(
+                    f,
+                    "nothing else tells that names are in {page}, and others would be read in {other} \
+                     from then on: open the database with --codepage {page} to change this"
+                )
             }
             SaveError::Again(id) => write!(f, "game {} is changed twice by one save", id.0),
         }
