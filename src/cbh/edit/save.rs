@@ -738,7 +738,9 @@ mod tests {
     use crate::cbh::base::samples::{self, copy_of_sample};
     use crate::cbh::layout::top_games::TopGames;
     use crate::cbh::{EditError, NewBase, OpenBase, Options};
-    use crate::game::{Annotation, Date, GameResult, Headers, PlayerName, PlyId, Start};
+    use crate::game::{
+        Annotation, AnnotationText, Date, GameResult, Headers, PlayerName, PlyId, Start,
+    };
     use crate::storage::ReadBuffer;
 
     fn saved(base: &mut OpenBase, edit: impl FnOnce(&mut Saver<'_>)) -> u32 {
@@ -1102,6 +1104,37 @@ mod tests {
         let top_games = base.database.top_games.as_ref().unwrap();
         let bits = [1, 2, 3, 4].map(|id| top_games.bits(id, &mut ReadBuffer::default()).unwrap());
         assert_eq!(bits, [0, 0b11, 0, 0b01]);
+    }
+
+    #[test]
+    fn blanks_in_a_tag_are_as_they_were_edited() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let text = Annotation::TextAfter(AnnotationText {
+            text: "A fine game.".to_owned(),
+            ..AnnotationText::default()
+        });
+        for value in [
+            "a\u{3000}b",
+            "x y",
+            "x  y",
+            "x y",
+            "x\u{a0}y",
+            "a\u{3000}b",
+            "",
+        ] {
+            let mut game = read(&base, GameId(2));
+            game.foreign_tags = vec![("Opening".to_owned(), value.to_owned())];
+            if value == "x  y" {
+                game.annotations.add(PlyId::START, text.clone());
+                game.annotations.sort();
+            }
+            saved(&mut base, |saver| saver.replace(GameId(2), &game).unwrap());
+            base.reopen(&path).unwrap();
+            let again = read(&base, GameId(2));
+            assert_eq!(again.foreign_tags, game.foreign_tags);
+            assert_eq!(content(&again), content(&game));
+        }
     }
 
     #[test]

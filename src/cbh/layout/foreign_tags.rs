@@ -346,6 +346,11 @@ fn encode_pair(name: &str, value: &str) -> String {
     out
 }
 
+/// The tag pairs that a text ends in.
+pub(in crate::cbh) fn tags_in(text: &str) -> Vec<(String, String)> {
+    split_pairs(text).1
+}
+
 /// Splits the tag pairs from the end of a text.
 fn split_pairs(text: &str) -> (&str, Vec<(String, String)>) {
     for (at, _) in text.match_indices(MARK) {

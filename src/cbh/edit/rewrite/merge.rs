@@ -16,7 +16,8 @@ use std::ops::Range;
 
 use super::{MergedRemark, OldRemark};
 use crate::cbh::CodePage;
-use crate::cbh::annotations::{divide, encode_edited, encode_remark};
+use crate::cbh::annotations::{CommentText as _, divide, encode_edited, encode_remark};
+use crate::cbh::layout::foreign_tags::tags_in;
 use crate::game::{Annotation, AnnotationText, shown_words};
 
 /// Merges the annotations of one game.
@@ -296,6 +297,28 @@ impl<'m> AnnotationMerge<'m> {
 
     /// Returns the payloads of the stored texts of a pair.
     fn text_payloads(&self, pair: &Pair<'m>) -> Vec<(usize, Vec<u8>)> {
+        let mut payloads = self.payloads_by_words(pair);
+        if let ([(_, payload)], Some(edited)) = (payloads.as_mut_slice(), text_of(pair.edited))
+            && !self.has_tags_of(payload, edited)
+        {
+            *payload = encode_remark(pair.edited, self.page).1;
+        }
+        payloads
+    }
+
+    /// Whether a payload has the tags of the game that an edited text ends in, with their
+    /// blanks, which words do not tell.
+    fn has_tags_of(&self, payload: &[u8], edited: &AnnotationText) -> bool {
+        let wanted = tags_in(&edited.text);
+        let stored = || {
+            self.page
+                .decode_comment(payload.get(2..).unwrap_or_default())
+        };
+        wanted.is_empty() || tags_in(&stored()) == wanted
+    }
+
+    /// The same, where the words that are shown of a text are all that counts.
+    fn payloads_by_words(&self, pair: &Pair<'m>) -> Vec<(usize, Vec<u8>)> {
         let Some(edited) = text_of(pair.edited) else {
             return Vec::new();
         };
