@@ -172,9 +172,8 @@ fn notes(games: &[GameId], plan: &Plan) -> Vec<String> {
         [one] => format!("game {}: ", one.0),
         _ => String::new(),
     };
-    let unfit = plan.unfit.iter().map(Unfit::note_if_cut);
-    let kept = plan.kept.iter().map(Unfit::note_if_kept);
-    let notes = unfit.chain(kept);
+    let notes = plan.unfit.iter().map(Unfit::note_if_cut);
+    let notes = notes.chain(plan.kept.iter().map(Unfit::note_if_kept));
     notes.map(|note| place.clone() + &note).collect()
 }
 
@@ -187,6 +186,7 @@ pub(super) fn refusal(error: SaveError) -> Refusal {
         SaveError::Defective(..) => Refusal::Text(format!(
             "{error}; \"cbfs check --repair\" of the base, unmounted, repairs what can be repaired"
         )),
+        SaveError::PageLost(..) => Refusal::Text(error.to_string()),
         error if error.is_of_game() => Refusal::Text(error.to_string()),
         other => Refusal::Failed(Error::Damaged(other.to_string())),
     }
