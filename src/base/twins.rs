@@ -238,7 +238,7 @@ impl HeaderNames {
         })
     }
 
-    /// What the headers of a game tell: a bit for each header.
+    /// Returns a bit for each header, set if a game has it.
     fn told(&self, game: &Summary) -> u32 {
         let is_name = |name: Option<&str>| name.is_some_and(|name| !name.is_empty());
         let told = [
@@ -401,7 +401,7 @@ struct TwinCandidate {
     pair: [u32; 2],
     /// Which of the lines it has.
     line: usize,
-    /// What its headers tell.
+    /// Its headers, see [`HeaderNames::told`].
     told: u32,
 }
 

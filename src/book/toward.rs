@@ -132,7 +132,7 @@ mod tests {
             // It may have been lost itself, or have become a queen.
             ("4k3/8/8/8/4P3/8/P7/4K3", "4k3/8/8/8/P7/8/8/4K3", true),
             ("4k3/4P3/8/8/8/8/P7/4K3", "4Q3/k7/8/8/8/8/P7/4K3", true),
-            // A pawn that captures comes to the next file.
+            // A pawn changes its file by a capture.
             ("4k2n/8/8/8/8/8/P3P3/4K3", "4k3/8/8/8/8/P2P4/8/4K3", true),
             ("4k3/8/8/8/8/8/P3P3/4K3", "4k3/8/8/8/8/P2P4/8/4K3", false),
             // There are no more than there were.

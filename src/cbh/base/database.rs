@@ -534,8 +534,8 @@ impl Database {
         })
     }
 
-    /// The defect of moves that may be those of another game: the file is longer than
-    /// 4 GiB, and `.cbj` does not say too where in it they are.
+    /// Returns a defect if the moves may be those of another game: `.cbg` is longer than
+    /// 4 GiB, and `.cbj` does not have their offset.
     fn unsure_offset(&self, offset: u64, extended: &ExtendedRecord) -> Option<Defect> {
         (self.has_long_moves && extended.moves_offset != offset).then(|| {
             let what = "the moves may be those of another game: in a file longer than 4 GiB, .cbj \

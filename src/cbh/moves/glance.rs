@@ -90,7 +90,7 @@ struct MainLine<'a> {
     bytes: std::slice::Iter<'a, u8>,
     /// Moves so far, modulo 256.
     count: u8,
-    /// The next opcode, which is no longer in `bytes`.
+    /// The next opcode and its step, if it was taken from `bytes` already.
     ahead: Option<(u8, Step)>,
     board: NumberedBoard,
 }

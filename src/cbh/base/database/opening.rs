@@ -118,8 +118,8 @@ impl Database {
         self.with_files(&|name| Ok(files.file(name)?.is_some()), &open, None)
     }
 
-    /// The page that a new opening would tell from the names after `transaction`, if some
-    /// of them would be read otherwise then.
+    /// Returns the page that would be detected after `transaction`, if it shows some names
+    /// differently than the present page.
     ///
     /// # Errors
     ///
@@ -137,8 +137,8 @@ impl Database {
         self.page_lost_in(&self.open_after(&files)?)
     }
 
-    /// The page that is told from the names of another base that was made of this one, if
-    /// some of them are read otherwise in that.
+    /// Returns the page that is detected in `after`, a base made of this one, if it shows
+    /// some names differently than the present page.
     ///
     /// # Errors
     ///
