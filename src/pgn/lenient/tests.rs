@@ -956,6 +956,38 @@ fn moves_in_capitals_are_of_a_pawn_or_a_bishop() {
 }
 
 #[test]
+fn a_capital_before_small_letters_is_a_piece_of_another_language() {
+    // Each is legal for the pawn of that file, too.
+    for (text, language, read_as) in [
+        (
+            "1. e4 e6 2. d4 d5 3. Cc3 c5 4. exd5 exd5 *",
+            "French letters",
+            "1. e4 e6 2. d4 d5 3. Nc3 c5 4. exd5 exd5 *",
+        ),
+        (
+            "1. d4 f5 2. Cc3 d5 3. Ff4 e6 *",
+            "French letters",
+            "1. d4 f5 2. Nc3 d5 3. Bf4 e6 *",
+        ),
+        (
+            "1. e4 d5 2. exd5 Dxd5 3. Cc3 Da5 4. d4 c6 *",
+            "French letters",
+            "1. e4 d5 2. exd5 Qxd5 3. Nc3 Qa5 4. d4 c6 *",
+        ),
+    ] {
+        check(&[(text, read_as, &[Liberty::Letters(language)])]);
+    }
+    let capitals = "1. E4 E5 2. NF3 NC6 3. D4 EXD4 4. C3 DxC3 *";
+    let read_as = "1. e4 e5 2. Nf3 Nc6 3. d4 exd4 4. c3 dxc3 *";
+    check(&[(capitals, read_as, &[Liberty::MoveForm])]);
+    assert!(
+        read("1. e4 Cc6 2. Ac4 *")[0]
+            .0
+            .starts_with("1. e4 Nc6 2. Bc4")
+    );
+}
+
+#[test]
 fn a_date_in_another_order_is_told_as_that() {
     for date in ["03.04.2020", "04/13/2020"] {
         let text = format!("[Date \"{date}\"]\n\n1. e4 *");

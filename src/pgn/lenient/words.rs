@@ -320,8 +320,13 @@ pub(super) fn usual_form(word: &[u8]) -> Option<Vec<u8>> {
         .rfind(|c: char| c.is_ascii_digit())
         .map_or(0, |at| at + 1);
     let (squares, new) = rest.split_at_checked(square)?;
-    let is_square = |c: char| matches!(c, 'a'..='h' | 'A'..='H');
-    let is_file = is_square(first) && !squares.is_empty();
+    // In `Cc3` the capital is a piece of another language, in `CXD4` it is a file.
+    let is_small = squares.contains(|c: char| matches!(c, 'a'..='h'));
+    let is_file = match first {
+        'a'..='h' => !squares.is_empty(),
+        'A'..='H' => !squares.is_empty() && !is_small,
+        _ => false,
+    };
     let begin = if is_file && !matches!(first, 'B') || squares.len() == 1 {
         first.to_ascii_lowercase()
     } else {
