@@ -78,7 +78,7 @@ impl Headers {
 }
 
 /// A player's name in two parts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PlayerName {
     /// Family name, or the whole name if it has only one part.
     pub last: String,
@@ -119,7 +119,7 @@ impl PlayerName {
 }
 
 /// An event: the content of PGN's Event, Site and Event… tags.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tournament {
     /// Name of the event.
     pub title: String,
@@ -161,7 +161,7 @@ impl Tournament {
 }
 
 /// The form of an event.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// Not given.
     #[default]
@@ -203,7 +203,7 @@ impl EventKind {
 }
 
 /// Speed of an event's games; several fields may be set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Speed {
     /// Blitz.
     pub blitz: bool,
@@ -214,7 +214,7 @@ pub struct Speed {
 }
 
 /// A publication of games.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Source {
     /// Title, such as `TWIC 1134`.
     pub title: String,
@@ -243,7 +243,7 @@ impl Source {
 }
 
 /// A team.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Team {
     /// Whether the game has a team at all. A team without a title is possible.
     pub is_given: bool,
@@ -273,7 +273,7 @@ impl Team {
 
 /// A label that games can share, in up to eight languages: English, German,
 /// French, Spanish, Italian, Dutch and two spare ones.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GameLabel {
     /// The label in each language. All empty means "no label".
     pub titles: [String; GameLabel::LANGUAGES],

@@ -15,7 +15,7 @@ use crate::storage::{
 };
 
 /// A file of a base, by its content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum FileKind {
     /// `.cbh`: a record per game or text.

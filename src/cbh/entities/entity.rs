@@ -11,7 +11,7 @@ use crate::cbh::{CodePage, FileKind};
 use crate::game::{GameLabel, PlayerName, Source, Team, Tournament};
 
 /// The content of a record of an entity file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Entity {
     /// A record of `.cbp`.
     Player(PlayerName),

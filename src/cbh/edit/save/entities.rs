@@ -14,6 +14,7 @@ use crate::cbh::entities::{
     EVENT_FLAGS, EditError, Entity, EntityEditor, EntityId, NameForm, TreeOrder, Unfit,
 };
 use crate::cbh::{Database, FileKind, GameId};
+use crate::game::Tournament;
 use crate::storage::{self, MemoryFile, Stage, Transaction};
 
 /// Headers of new files of teams and labels. Every base has the other files.
@@ -55,9 +56,8 @@ fn no_file(entity: &Entity) -> SaveError {
 struct FileEdit<'a> {
     editor: EntityEditor<'a>,
     form: Option<NameForm>,
-    /// Ids of entities that were found or added lately, by their data, and whether
-    /// their records hold all names whole.
-    found: HashMap<Vec<u8>, (u32, bool)>,
+    /// Entities that were found or added lately.
+    found: HashMap<Entity, FoundEntity>,
     /// The initial content of the file, if it does not exist yet.
     begin: Option<&'static MemoryFile>,
     /// Whether new records are in the file already.
@@ -65,11 +65,45 @@ struct FileEdit<'a> {
 }
 
 impl FileEdit<'_> {
-    fn note_found(&mut self, data: Vec<u8>, id: u32, has_whole_names: bool) {
+    fn note_found(&mut self, entity: &Entity, found: FoundEntity) {
         if self.found.len() >= MOST_FOUND {
             self.found.clear();
         }
-        self.found.insert(data, (id, has_whole_names));
+        self.found.insert(entity.clone(), found);
+    }
+}
+
+/// An entity that was looked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FoundEntity {
+    pub(super) id: u32,
+    /// Whether it was added.
+    pub(super) is_new: bool,
+    /// Whether its record holds all names whole.
+    has_whole_names: bool,
+    /// Whether its record says all of it, but for the last day of a tournament.
+    pub(super) is_as_stored: bool,
+}
+
+impl FoundEntity {
+    /// What was found is not new for the next game.
+    fn again(self) -> FoundEntity {
+        FoundEntity {
+            is_new: false,
+            ..self
+        }
+    }
+}
+
+/// Whether a record says all of an entity, but for the last day of a tournament,
+/// which is in another file.
+fn is_as_stored(stored: Entity, entity: &Entity) -> bool {
+    match (stored, entity) {
+        (Entity::Tournament(stored), Entity::Tournament(tournament)) => {
+            let end = tournament.end;
+            Tournament { end, ..stored } == *tournament
+        }
+        (stored, entity) => stored == *entity,
     }
 }
 
@@ -101,7 +135,7 @@ pub(super) struct EntityEdits<'a> {
     known: BTreeMap<FileKind, KnownFile>,
     scan: Option<BaseScan>,
     edits: BTreeMap<FileKind, FileEdit<'a>>,
-    uses: BTreeMap<EntityRef, ReferenceChange>,
+    uses: HashMap<EntityRef, ReferenceChange>,
     /// Those that were added for the game at hand.
     added: Vec<EntityRef>,
     /// Whether the records of those of the game at hand hold all names whole.
@@ -129,7 +163,7 @@ impl<'a> EntityEdits<'a> {
             known,
             scan,
             edits: BTreeMap::new(),
-            uses: BTreeMap::new(),
+            uses: HashMap::new(),
             added: Vec::new(),
             has_whole_names: true,
         }
@@ -228,25 +262,23 @@ impl<'a> EntityEdits<'a> {
         told.map_err(SaveError::entity(file))
     }
 
-    /// Returns the id of an entity, and whether it was added. Names that do not
-    /// fit are added to `unfit`.
+    /// Finds an entity, or adds it. Names that do not fit are added to `unfit`.
     pub(super) fn find_or_add(
         &mut self,
         entity: &Entity,
         unfit: &mut Vec<Unfit>,
-    ) -> Result<(u32, bool), SaveError> {
+    ) -> Result<FoundEntity, SaveError> {
         let file = entity.file();
+        if let Some(&found) = self.edit(file)?.found.get(entity) {
+            self.has_whole_names &= found.has_whole_names;
+            return Ok(found);
+        }
         let form = self.form(file)?;
         let (refused, malformed) = (SaveError::entity(file), SaveError::malformed(file));
         let edit = self.edit(file)?;
         let encoded = entity.encode(None, form).map_err(&malformed)?;
         // A name that was cut does not identify an entity.
         let is_whole = encoded.unfit.is_empty();
-        let found = edit.found.get(&encoded.data).filter(|_| is_whole);
-        if let Some(&(id, has_whole_names)) = found {
-            self.has_whole_names &= has_whole_names;
-            return Ok((id, false));
-        }
         let editor = &mut edit.editor;
         if let Some(id) = editor.find_entity(entity, form).map_err(&refused)? {
             // An existing record may hold the whole of a name that fills its
@@ -255,13 +287,18 @@ impl<'a> EntityEdits<'a> {
             let over = entity.encode(Some(data), form).map_err(&malformed)?;
             // It may be found by a cut name although the whole would fit.
             let stored = Entity::decode(file, data, form.page).map_err(malformed)?;
-            let has_whole_names = stored.has_names_of(entity);
+            let found = FoundEntity {
+                id: id.0,
+                is_new: false,
+                has_whole_names: stored.has_names_of(entity),
+                is_as_stored: is_as_stored(stored, entity),
+            };
             if is_whole && over.unfit.is_empty() {
-                edit.note_found(encoded.data, id.0, has_whole_names);
+                edit.note_found(entity, found);
             }
             unfit.extend(over.unfit);
-            self.has_whole_names &= has_whole_names;
-            return Ok((id.0, false));
+            self.has_whole_names &= found.has_whole_names;
+            return Ok(found);
         }
         self.has_whole_names &= is_whole;
         unfit.extend(encoded.unfit);
@@ -275,11 +312,18 @@ impl<'a> EntityEdits<'a> {
         }
         let id = edit.editor.insert_beside(&encoded.data, lost);
         let id = id.map_err(&refused)?;
+        let stored = Entity::decode(file, &encoded.data, form.page).map_err(malformed)?;
+        let found = FoundEntity {
+            id: id.0,
+            is_new: true,
+            has_whole_names: is_whole,
+            is_as_stored: is_as_stored(stored, entity),
+        };
         if is_whole {
-            edit.note_found(encoded.data, id.0, true);
+            edit.note_found(entity, found.again());
         }
         self.added.push((file, id.0));
-        Ok((id.0, true))
+        Ok(found)
     }
 
     /// Whether the records of the entities of the game at hand hold all names whole.
@@ -421,7 +465,9 @@ impl<'a> EntityEdits<'a> {
     pub(super) fn count_references(&mut self) -> Result<Vec<Unsure>, SaveError> {
         let last_id = self.database.last_id();
         let mut unsure = Vec::new();
-        for ((file, id), change) in std::mem::take(&mut self.uses) {
+        let mut uses: Vec<_> = std::mem::take(&mut self.uses).into_iter().collect();
+        uses.sort_unstable_by_key(|(name, _)| *name);
+        for ((file, id), change) in uses {
             // A missing file has no known counts.
             if self.database.storage(file).is_none() && !self.edits.contains_key(&file) {
                 continue;

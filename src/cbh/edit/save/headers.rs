@@ -4,6 +4,7 @@
 //! changed one refers to another entity, which is found by its key or added. A
 //! shared entity is never changed for one game.
 
+use super::entities::FoundEntity;
 use super::{SaveError, Saver};
 use crate::cbh::FileKind;
 use crate::cbh::base::references::EntityRef;
@@ -184,7 +185,7 @@ impl Saver<'_> {
         };
         if !before.is_some_and(|before| shows(&before.annotator, &headers.annotator)) {
             let annotator = Entity::Annotator(headers.annotator.clone());
-            record.annotator = self.find_or_add(&annotator)?.0;
+            record.annotator = self.find_or_add(&annotator)?.id;
         }
         let source = before.map(|before| &before.source);
         let tells_of_source;
@@ -204,7 +205,7 @@ impl Saver<'_> {
         Ok(tells_of_tournament || tells_of_source)
     }
 
-    pub(super) fn find_or_add(&mut self, entity: &Entity) -> Result<(u32, bool), SaveError> {
+    pub(super) fn find_or_add(&mut self, entity: &Entity) -> Result<FoundEntity, SaveError> {
         self.entities.find_or_add(entity, &mut self.unfit)
     }
 
@@ -217,7 +218,7 @@ impl Saver<'_> {
         if old.is_some_and(|old| shows_player(old, new)) {
             return Ok(id);
         }
-        Ok(self.find_or_add(&Entity::Player(new.clone()))?.0)
+        Ok(self.find_or_add(&Entity::Player(new.clone()))?.id)
     }
 
     pub(super) fn tournament(
@@ -225,7 +226,8 @@ impl Saver<'_> {
         old: Option<&Tournament>,
         new: &Tournament,
     ) -> Result<u32, SaveError> {
-        let (id, is_new) = self.find_or_add(&Entity::Tournament(new.clone()))?;
+        let found = self.find_or_add(&Entity::Tournament(new.clone()))?;
+        let (id, is_new) = (found.id, found.is_new);
         if is_new {
             let (end, details) = (new.end, self.event);
             let change = ExtraChange {
@@ -237,15 +239,16 @@ impl Saver<'_> {
             self.entities.set_event_flags(id, details.flags)?;
             return Ok(id);
         }
-        if let Entity::Tournament(mut found) = self.entities.entity((FileKind::Tournaments, id))? {
-            found.end = self.end_date(id)?;
-            if found != *new {
-                self.kept.extend(refused(
-                    details_of_tournament(&found),
-                    details_of_tournament(new),
-                    details_of_tournament(old.unwrap_or(&Tournament::default())),
-                ));
-            }
+        let end = self.end_date(id)?;
+        if found.is_as_stored && end == new.end {
+            return Ok(id);
+        }
+        if let Entity::Tournament(stored) = self.entities.entity((FileKind::Tournaments, id))? {
+            self.kept.extend(refused(
+                details_of_tournament(&Tournament { end, ..stored }),
+                details_of_tournament(new),
+                details_of_tournament(old.unwrap_or(&Tournament::default())),
+            ));
         }
         Ok(id)
     }
@@ -307,18 +310,18 @@ impl Saver<'_> {
     }
 
     pub(super) fn source(&mut self, old: Option<&Source>, new: &Source) -> Result<u32, SaveError> {
-        let (id, is_new) = self.find_or_add(&Entity::Source(new.clone()))?;
-        if !is_new
-            && let Entity::Source(found) = self.entities.entity((FileKind::Sources, id))?
-            && found != *new
+        let found = self.find_or_add(&Entity::Source(new.clone()))?;
+        if !found.is_new
+            && !found.is_as_stored
+            && let Entity::Source(stored) = self.entities.entity((FileKind::Sources, found.id))?
         {
             self.kept.extend(refused(
-                details_of_source(&found),
+                details_of_source(&stored),
                 details_of_source(new),
                 details_of_source(old.unwrap_or(&Source::default())),
             ));
         }
-        Ok(id)
+        Ok(found.id)
     }
 
     fn set_source_details(
@@ -363,8 +366,8 @@ impl Saver<'_> {
         if !is_shown_in_pgn(new) {
             return Ok(-1);
         }
-        let (id, _) = self.find_or_add(&Entity::Team(new.clone()))?;
-        Ok(id.cast_signed())
+        let found = self.find_or_add(&Entity::Team(new.clone()))?;
+        Ok(found.id.cast_signed())
     }
 
     fn label(
@@ -379,8 +382,8 @@ impl Saver<'_> {
         if new.titles.iter().all(String::is_empty) {
             return Ok(-1);
         }
-        let (id, _) = self.find_or_add(&Entity::Tag(new.clone()))?;
-        Ok(id.cast_signed())
+        let found = self.find_or_add(&Entity::Tag(new.clone()))?;
+        Ok(found.id.cast_signed())
     }
 
     /// Returns the names stored in the entities of a game, for the headers of

@@ -48,7 +48,7 @@ impl Saver<'_> {
         let record = TextRecord {
             tournament: self.tournament(None, &text.tournament)?,
             source: self.source(None, &text.source)?,
-            annotator: self.find_or_add(&annotator)?.0,
+            annotator: self.find_or_add(&annotator)?.id,
             offset: self.append_moves(blob)?,
             round: text.round,
             subround: text.subround,
