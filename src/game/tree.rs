@@ -88,8 +88,11 @@ pub struct MoveTree {
 
 impl Default for MoveTree {
     fn default() -> MoveTree {
+        // The start, and room for most games.
+        let mut plies = Vec::with_capacity(1 + USUAL_PLIES);
+        plies.push(Ply::START);
         MoveTree {
-            plies: vec![Ply::START],
+            plies,
             main_end: PlyId::START,
             main_len: 0,
         }
@@ -124,6 +127,12 @@ impl MoveTree {
     pub fn place(&self, index: usize) -> Option<PlyId> {
         let id = u32::try_from(index).ok()?;
         (index < self.plies.len()).then_some(PlyId(id))
+    }
+
+    /// The start and all plies, in the order of adding.
+    pub fn places(&self) -> impl Iterator<Item = PlyId> + use<> {
+        // A tree has at most `MAX_PLIES`.
+        (0..u32::try_from(self.plies.len()).unwrap_or(u32::MAX)).map(PlyId)
     }
 
     /// The main continuation of `id`.
@@ -222,7 +231,6 @@ impl<'t> TreeBuilder<'t> {
     /// Starts an empty tree.
     pub fn new(tree: &'t mut MoveTree, start: &Position) -> TreeBuilder<'t> {
         tree.clear();
-        tree.plies.reserve(USUAL_PLIES);
         TreeBuilder {
             tree,
             here: Branch {
@@ -315,6 +323,12 @@ impl<'t> TreeBuilder<'t> {
     /// The current point, for [`resume`](TreeBuilder::resume).
     pub fn branch(&self) -> Branch {
         self.here.clone()
+    }
+
+    /// As [`branch`](TreeBuilder::branch), in the place of an earlier one.
+    #[inline]
+    pub fn branch_into(&self, place: &mut Branch) {
+        place.clone_from(&self.here);
     }
 
     /// Continues from `branch`.

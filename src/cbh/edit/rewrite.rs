@@ -25,14 +25,14 @@ pub(in crate::cbh) use open::settled;
 ///
 /// [`EncodeError`] if the format cannot hold it.
 pub fn write(id: GameId, game: &Game, page: CodePage) -> Result<StoredGame, EncodeError> {
-    write_encoded(id, game, moves::encode(game)?, page)
+    write_encoded(id, game, &moves::encode(game)?, page)
 }
 
 /// As [`fn@write`], for a game with encoded moves.
 pub(in crate::cbh) fn write_encoded(
     id: GameId,
     game: &Game,
-    encoded: Encoded,
+    encoded: &Encoded,
     page: CodePage,
 ) -> Result<StoredGame, EncodeError> {
     annotations::ensure_room(game, page)?;
@@ -49,7 +49,7 @@ pub(in crate::cbh) fn write_encoded(
         .collect();
     remarks.sort_by_key(|(position, ..)| *position);
     Ok(StoredGame {
-        moves: encoded.blob,
+        moves: encoded.blob.clone(),
         annotations: annotations::encode(id.0, &remarks)?,
     })
 }

@@ -6,7 +6,7 @@ use shakmaty::{CastlingSide, Color, Move, Role, Square};
 
 use super::cipher::Cipher;
 use super::opcode::{CASTLE_LONG, CASTLE_SHORT, NULL, POP, PUSH, TWO_BYTES, opcode_of};
-use super::pieces::PieceList;
+use super::pieces::{PieceList, Slot};
 use super::sequence::Sequence;
 use super::setup::{CastlingRooks, StoredSetup};
 use super::word;
@@ -159,7 +159,7 @@ impl StreamWriter {
     fn new(start: &Start, tree: &MoveTree, blob: Vec<u8>) -> StreamWriter {
         StreamWriter {
             blob,
-            sequence: Sequence::with_capacity(tree.len()),
+            sequence: Sequence::of(tree),
             cipher: if start.is_chess960 {
                 Cipher::CHESS960
             } else {
@@ -207,18 +207,46 @@ impl StreamWriter {
         Ok(())
     }
 
+    #[inline]
     fn ply(&mut self, ply: PlyId, mv: Option<Move>) {
         match mv {
+            Some(m) => self.play(m),
             None => self.put(NULL),
-            Some(Move::Castle { king, rook }) => self.castle(king, rook),
-            Some(m) => self.piece(m),
-        }
-        if let Some(m) = mv {
-            self.pieces.play(self.turn, m);
         }
         self.sequence.push(ply);
         self.turn = !self.turn;
         self.count = self.count.wrapping_add(1);
+    }
+
+    /// Writes a move: by its opcode, but promotions and pieces without a number by their
+    /// squares.
+    #[inline]
+    fn play(&mut self, m: Move) {
+        let step = match m {
+            Move::Normal {
+                from,
+                to,
+                promotion: None,
+                ..
+            }
+            | Move::EnPassant { from, to } => Some((from, to)),
+            _ => None,
+        };
+        if let Some((from, to)) = step
+            && let Some(slot) = self.pieces.slot(self.turn, from)
+            && let Some(opcode) = self.opcode(slot, from, to)
+        {
+            self.put(opcode);
+            self.pieces.take(self.turn, m);
+            self.pieces.relocate_slot(self.turn, slot, to);
+            return;
+        }
+        match m {
+            Move::Castle { king, rook } => self.castle(king, rook),
+            // Every move has a from; drops, which have none, are no chess.
+            _ => self.two_bytes(m.from().unwrap_or(m.to()), m.to(), m.promotion()),
+        }
+        self.pieces.play(self.turn, m);
     }
 
     fn castle(&mut self, king: Square, rook: Square) {
@@ -235,24 +263,14 @@ impl StreamWriter {
         }
     }
 
-    /// Writes a move that is no castling: by its opcode, but promotions and
-    /// pieces without a number by their squares.
-    fn piece(&mut self, m: Move) {
-        // Every move has a from; drops, which have none, are no chess.
-        let (from, to) = (m.from().unwrap_or(m.to()), m.to());
-        match self.opcode(m.role(), from, to) {
-            Some(opcode) if m.promotion().is_none() => self.put(opcode),
-            _ => self.two_bytes(from, to, m.promotion()),
-        }
-    }
-
-    fn opcode(&self, role: Role, from: Square, to: Square) -> Option<u8> {
-        let slot = self.pieces.slot(self.turn, from)?;
+    /// The opcode of a step of the piece of a slot.
+    #[inline]
+    fn opcode(&self, slot: Slot, from: Square, to: Square) -> Option<u8> {
         let (files, ranks) = (
             i8::from(to.file()) - i8::from(from.file()),
             i8::from(to.rank()) - i8::from(from.rank()),
         );
-        let sign = match role {
+        let sign = match slot.role() {
             Role::Pawn => self.turn.fold_wb(1, -1),
             _ => 1,
         };
@@ -298,8 +316,7 @@ mod tests {
     fn a_game_without_moves_is_one_end_marker() {
         let encoded = encode(&Game::default()).unwrap();
         assert_eq!(encoded.blob, [0x00, 0x00, 0x00, 0x05, 0x0c]);
-        assert_eq!(encoded.sequence.ply(-1), Some(PlyId::START));
-        assert_eq!(encoded.sequence.ply(0), None);
+        assert_eq!(encoded.sequence.position(PlyId::START), Some(-1));
     }
 
     #[test]
@@ -322,12 +339,11 @@ mod tests {
 
         let Encoded { blob, sequence } = encode(&game).unwrap();
 
-        let order: Vec<usize> = sequence.plies().map(PlyId::index).collect();
-        assert_eq!(order, [1, 2, 7, 3, 4, 5, 6]);
-        for (position, ply) in (0..).zip(sequence.plies()) {
-            assert_eq!(sequence.position(ply), Some(position));
-            assert_eq!(sequence.ply(position), Some(ply));
-        }
+        let positions = game
+            .tree
+            .places()
+            .map(|ply| sequence.position(ply).unwrap());
+        assert_eq!(positions.collect::<Vec<_>>(), [-1, 0, 1, 3, 4, 5, 6, 2]);
         // The moves count up in the cipher, the markers do not.
         let count = [0, 1, 1, 2, 3, 3, 3, 4, 5, 5, 6, 7];
         let opcodes: Vec<u8> = blob[HEAD_BYTES..]

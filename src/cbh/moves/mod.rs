@@ -49,6 +49,7 @@
 //! and what follows the end; a start number that is wrong; castling rights
 //! and en passant files that do not fit the position.
 
+mod again;
 mod chess960;
 mod cipher;
 mod decode;
@@ -62,6 +63,7 @@ mod sequence;
 mod setup;
 mod word;
 
+pub(in crate::cbh) use again::reads_as;
 pub(crate) use chess960::first_rank;
 pub(in crate::cbh) use chess960::start_number;
 pub use decode::MoveDecoder;

@@ -1,19 +1,19 @@
 //! The order of plies in the move stream.
 
-use crate::game::PlyId;
+use crate::game::{MoveTree, PlyId};
 
-/// The plies of a game in the order of the move stream, both ways:
-/// annotations name a ply by its position there.
+/// The positions of the plies of a game in the move stream, by which annotations name
+/// them.
 ///
 /// Positions count from 0; the start, before the first ply, has −1. A tree
 /// that was decoded has its ids in that order already, so ply `n` of it has
-/// position `n - 1`. One that was read from a text has not: there a variation
-/// comes before the rest of its main line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// position `n - 1`, and so has a tree without variations. Another one that was read
+/// from a text has not: there a variation comes before the rest of its main line.
+#[derive(Clone, Debug)]
 pub struct Sequence {
-    /// In order of the stream, the start first.
-    plies: Vec<PlyId>,
-    /// By number of the ply, the start first.
+    /// Number of plies.
+    plies: usize,
+    /// By number of the ply, the start first; nothing if that is their order.
     positions: Vec<i32>,
 }
 
@@ -21,39 +21,42 @@ impl Sequence {
     /// The position of the start.
     const START: i32 = -1;
 
-    /// The sequence of a tree of `plies` plies, none of which is placed yet.
-    pub(super) fn with_capacity(plies: usize) -> Sequence {
-        let mut placed = Vec::with_capacity(plies + 1);
-        placed.push(PlyId::START);
+    /// The sequence of a tree without variations, or that of another one, none of whose
+    /// plies is placed yet.
+    pub(super) fn of(tree: &MoveTree) -> Sequence {
+        let placed = match tree.only_line() {
+            Some(_) => 0,
+            None => tree.len() + 1,
+        };
         Sequence {
-            plies: placed,
-            positions: vec![Sequence::START; plies + 1],
+            plies: 0,
+            positions: vec![Sequence::START; placed],
         }
     }
 
     /// Places a ply after those that are placed.
+    #[inline]
     pub(super) fn push(&mut self, ply: PlyId) {
-        // A blob has at most 2^24 bytes, and every ply takes at least one.
-        let position = i32::try_from(self.plies.len() - 1).unwrap_or(i32::MAX);
-        self.plies.push(ply);
         if let Some(place) = self.positions.get_mut(ply.index()) {
-            *place = position;
+            *place = position_of(self.plies);
         }
+        self.plies += 1;
     }
 
     /// The position of a ply; `None` for an id of another tree.
     pub fn position(&self, ply: PlyId) -> Option<i32> {
-        self.positions.get(ply.index()).copied()
+        if !self.positions.is_empty() {
+            return self.positions.get(ply.index()).copied();
+        }
+        match ply.index() {
+            0 => Some(Sequence::START),
+            index => (index <= self.plies).then(|| position_of(index - 1)),
+        }
     }
+}
 
-    /// The ply at a position; `None` past the last one.
-    pub fn ply(&self, position: i32) -> Option<PlyId> {
-        let place = usize::try_from(position.checked_add(1)?).ok()?;
-        self.plies.get(place).copied()
-    }
-
-    /// The plies in order of the stream, without the start.
-    pub fn plies(&self) -> impl ExactSizeIterator<Item = PlyId> + '_ {
-        self.plies.iter().skip(1).copied()
-    }
+/// The position of a ply that so many others come before.
+fn position_of(before: usize) -> i32 {
+    // A blob has at most 2^24 bytes, and every ply takes at least one.
+    i32::try_from(before).unwrap_or(i32::MAX)
 }
