@@ -259,12 +259,12 @@ fn append_all(base: &OpenBase, text: &Path, texts: usize) -> Result<(), String> 
         let next = File::open(text).unwrap();
         reader = Box::new(reader.chain(&b"\n\n[Event \"x\"]\n"[..]).chain(next));
     }
-    let take = |section: Prepared<Result<PreparedGame, cbh::SaveError>>| {
-        for (_, game) in section.games {
+    let take = |section: &mut Prepared<Result<PreparedGame, cbh::SaveError>>| {
+        for (_, game) in section.games.drain(..) {
             let read = game.map_err(|error| Why(error.to_string()))?;
             let game = read.map_err(|error| Why(error.to_string()))?;
             importer
-                .append(game)
+                .append(&game)
                 .map_err(|error| Why(error.to_string()))?;
         }
         Ok(())

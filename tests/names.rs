@@ -383,7 +383,7 @@ proptest! {
         let last = open.database.last_id();
         let mut importer = Importer::new(&open.database, &open.store, now());
         for game in &games {
-            let appended = importer.append(PreparedGame::new(game.clone()).unwrap()).unwrap();
+            let appended = importer.append(&PreparedGame::new(game.clone()).unwrap()).unwrap();
             prop_assert_eq!(appended.unfit, vec![]);
         }
         importer.commit().unwrap();

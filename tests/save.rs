@@ -889,7 +889,7 @@ fn import(base: &Base, store: &Store, games: &[Game], held: usize) -> Result<(),
     let database = base.database(store);
     let mut importer = Importer::new(&database, store, now()).holding(held);
     for game in games {
-        importer.append(PreparedGame::new(game.clone())?)?;
+        importer.append(&PreparedGame::new(game.clone())?)?;
     }
     importer.commit().map(drop)
 }

@@ -336,7 +336,7 @@ impl Copy<'_> {
         }
         let is_text = matches!(content, ConvertedContent::Text(_));
         let appended = match content {
-            ConvertedContent::Game(game) => self.importer.append(*game),
+            ConvertedContent::Game(game) => self.importer.append(&game),
             ConvertedContent::Text(text) => self.importer.append_text(&text),
             ConvertedContent::None => return Ok(()),
         };

@@ -1,5 +1,8 @@
 //! Countries, as ChessBase numbers them.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// A country in ChessBase's numbering; 0 is "none".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Nation(pub u8);
@@ -18,13 +21,24 @@ impl Nation {
     /// Returns the country of a three-letter code, current or one of the older
     /// ones that ChessBase's exports use (`CSR` for `TCH`). `CAM` is Cambodia.
     pub fn from_code(code: &str) -> Option<Nation> {
-        let number = |place: Option<usize>| place.and_then(|n| u8::try_from(n).ok()).map(Nation);
-        let known = |field: fn(&(&'static str, &'static str)) -> &'static str| {
-            NATIONS
-                .iter()
-                .position(|names| !code.is_empty() && field(names).eq_ignore_ascii_case(code))
-        };
-        number(known(|names| names.0).or_else(|| known(|names| names.1)))
+        static BY_CODE: LazyLock<HashMap<[u8; 3], Nation>> = LazyLock::new(|| {
+            let numbered = || (0..=u8::MAX).map(Nation).zip(NATIONS);
+            let current = numbered().map(|(nation, names)| (names.0, nation));
+            let older = numbered().map(|(nation, names)| (names.1, nation));
+            let mut nations = HashMap::new();
+            // Of two countries with a code the first has it, and a current code before
+            // an older one.
+            for (code, nation) in current.chain(older) {
+                if let Ok(code) = code.as_bytes().try_into() {
+                    nations.entry(code).or_insert(nation);
+                }
+            }
+            nations
+        });
+        let code: [u8; 3] = code.as_bytes().try_into().ok()?;
+        BY_CODE
+            .get(&code.map(|byte| byte.to_ascii_uppercase()))
+            .copied()
     }
 }
 

@@ -139,13 +139,13 @@ impl CountedGames {
         self.last = (line, column);
     }
 
-    /// Counts the game that begins in a line, which may have two of a kind, as
-    /// the names of its players.
-    fn add_of(&mut self, game: usize, (line, column): (usize, usize)) {
+    /// Counts a game, which may have two of a kind, as the names of its players.
+    /// `place` is asked where the first is.
+    fn add_game(&mut self, game: &Extent, place: impl FnOnce() -> Option<(usize, usize)>) {
         let is_first = self.games == 0;
-        self.add(game, 0);
+        self.add(game.line, game.bytes.start);
         if is_first {
-            (self.line, self.column) = (line, column);
+            (self.line, self.column) = place().unwrap_or((game.line, 1));
         }
     }
 
@@ -294,20 +294,20 @@ impl<'a> Session<'a> {
 
 impl Session<'_> {
     /// Appends one game, unless it is known.
-    fn append(&mut self, passing: Passing) -> Result<Option<Appended>, ImportStop> {
+    fn append(&mut self, passing: &Passing) -> Result<Option<Appended>, ImportStop> {
         let Passing {
             game,
             mark,
             is_eco_set,
         } = passing;
-        if let (Some(known), Some(mark)) = (&mut self.known, mark)
+        if let (Some(known), Some(mark)) = (&mut self.known, *mark)
             && known.has(mark)?
         {
             self.left_out += 1;
             return Ok(None);
         }
         let appended = self.importer.append(game).map_err(ImportStop::Base)?;
-        self.eco_set += usize::from(is_eco_set);
+        self.eco_set += usize::from(*is_eco_set);
         Ok(Some(appended))
     }
 }
@@ -363,8 +363,8 @@ const MOST_SKIPPED: usize = 10;
 
 impl TextReading<'_, '_> {
     /// Appends the games of a section.
-    fn take(&mut self, prepared: Prepared<PreparedResult>) -> Result<(), ImportStop> {
-        let section = prepared.section;
+    fn take(&mut self, prepared: &mut Prepared<PreparedResult>) -> Result<(), ImportStop> {
+        let section = &prepared.section;
         if let Some((line, column)) = prepared.not_utf8
             && let Some(in_page) = section.page
             && !section.is_of_another_page(&section.text)
@@ -374,7 +374,7 @@ impl TextReading<'_, '_> {
             let (counted, _) = kind.or_insert_with(|| (CountedGames::default(), sample()));
             counted.add(line, column);
         }
-        for (spot, liberty) in prepared.liberties {
+        for (spot, liberty) in std::mem::take(&mut prepared.liberties) {
             let counted = self.liberties.entry(self.kind(liberty)).or_default();
             if counted.games == 0 {
                 counted.shown = section.shown_at(spot);
@@ -383,39 +383,41 @@ impl TextReading<'_, '_> {
         }
         let room = MOST_SKIPPED - self.skipped.len();
         self.more_skipped += prepared.skipped.len().saturating_sub(room);
-        let first = prepared.skipped.into_iter().take(room);
+        let first = prepared.skipped.drain(..).take(room);
         self.skipped.extend(first);
-        for (extent, game) in prepared.games {
+        for (extent, game) in &prepared.games {
             if self.session.is_interrupted.load(Relaxed) {
                 return Err(ImportStop::Interrupted);
             }
             self.games += 1;
-            let game = match game {
-                Ok(game) => game,
+            let passing = match game {
+                Ok(Ok(passing)) => passing,
+                Ok(Err(error)) => {
+                    let bad = self.unstorable(section, extent, error);
+                    self.bad(section, bad, section.text_of(extent))?;
+                    continue;
+                }
                 Err(error) => {
-                    let bad = self.no_game(&section, &extent, &error);
-                    self.bad(&section, bad, section.text_of(&extent))?;
+                    let bad = self.no_game(section, extent, error);
+                    self.bad(section, bad, section.text_of(extent))?;
                     continue;
                 }
             };
-            match game
-                .map_err(Into::into)
-                .and_then(|game| self.session.append(game))
-            {
+            match self.session.append(passing) {
                 Ok(None) => {}
                 Ok(Some(appended)) => {
-                    self.note_kept(&section, &extent, &appended);
+                    self.note_kept(section, extent, &appended);
                     for unfit in &appended.unfit {
                         let (counted, _) = (self.cut.entry(unfit.field))
                             .or_insert_with(|| (CountedGames::default(), unfit.clone()));
-                        let place = section.place_of_name(&extent, unfit.field, &unfit.whole);
-                        counted.add_of(extent.line, place.unwrap_or((extent.line, 1)));
+                        let place = || section.place_of_name(extent, unfit.field, &unfit.whole);
+                        counted.add_game(extent, place);
                     }
                     self.watch.appended(&appended);
                 }
                 Err(ImportStop::Base(ChangeError::Save(error))) if error.is_of_game() => {
-                    let bad = self.unstorable(&section, &extent, &error);
-                    self.bad(&section, bad, section.text_of(&extent))?;
+                    let bad = self.unstorable(section, extent, &error);
+                    self.bad(section, bad, section.text_of(extent))?;
                 }
                 Err(stop) => return Err(stop),
             }
@@ -504,9 +506,8 @@ impl TextReading<'_, '_> {
 
     fn note_kept(&mut self, section: &Section, game: &Extent, appended: &Appended) {
         for kept in &appended.kept {
-            let place = section.place_of_tag(game, kept.field);
-            let (line, column) = place.unwrap_or((game.line, 1));
-            self.kept.entry(kept.field).or_default().add(line, column);
+            let counted = self.kept.entry(kept.field).or_default();
+            counted.add_game(game, || section.place_of_tag(game, kept.field));
         }
     }
 

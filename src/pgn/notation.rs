@@ -54,11 +54,10 @@ impl Notation {
             b"O-O-O" => return Some(Notation::Castling(CastlingSide::QueenSide)),
             _ => {}
         }
-        let (role, rest) = match word {
-            [letter @ (b'K' | b'Q' | b'R' | b'B' | b'N'), rest @ ..] => {
-                (Role::from_char(char::from(*letter))?, rest)
-            }
-            _ => (Role::Pawn, word),
+        let (&letter, rest) = word.split_first()?;
+        let (role, rest) = match piece_of(letter) {
+            Some(role) => (role, rest),
+            None => (Role::Pawn, word),
         };
         let (rest, promotion) = match rest {
             [rest @ .., b'=', letter @ (b'Q' | b'R' | b'B' | b'N')] => {
@@ -165,6 +164,24 @@ impl Notation {
             _ => false,
         }
     }
+}
+
+/// The piece of a capital letter; `None` of a pawn and of any other sign.
+#[inline]
+fn piece_of(letter: u8) -> Option<Role> {
+    /// A look at a table, where a choice of branches would be predicted wrongly for
+    /// each move.
+    #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+    const PIECES: [Option<Role>; 256] = {
+        let mut pieces = [None; 256];
+        pieces[b'K' as usize] = Some(Role::King);
+        pieces[b'Q' as usize] = Some(Role::Queen);
+        pieces[b'R' as usize] = Some(Role::Rook);
+        pieces[b'B' as usize] = Some(Role::Bishop);
+        pieces[b'N' as usize] = Some(Role::Knight);
+        pieces
+    };
+    PIECES.get(usize::from(letter)).copied()?
 }
 
 fn is_null(word: &[u8]) -> bool {

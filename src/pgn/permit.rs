@@ -39,6 +39,13 @@ impl Permit {
     }
 }
 
+impl Permit {
+    /// Whether others may wait until it is dropped.
+    pub(super) fn is_of_long_text(&self) -> bool {
+        self.bytes > 0
+    }
+}
+
 impl Drop for Permit {
     fn drop(&mut self) {
         if self.bytes > 0 {

@@ -35,6 +35,7 @@ use super::lenient::{VariantName, place_of_name, place_of_tag, players_of, varia
 use super::lexer::{line_begin, plain_tag_parts};
 use super::page::EightBitPage;
 use super::place::{TextPlace, characters, doubtful};
+use memchr::{memchr, memchr2};
 use words::{Signs, words_before_tags};
 
 pub use parallel::{Prepared, for_each_game_in_order};
@@ -46,6 +47,9 @@ const LONG_BYTES: usize = 1 << 20;
 
 /// Nearly all games are shorter.
 const USUAL_BYTES: usize = 1 << 14;
+
+/// So many bytes of a line are looked at before the first of them can decide.
+const MOVES_AT_ONCE: usize = 64;
 
 /// No more of a text is shown in a message.
 const MOST_SHOWN: usize = 1 << 10;
@@ -424,6 +428,7 @@ impl<R: BufRead> Sections<R> {
             return self.more_of_long(long).map(Some);
         }
         loop {
+            self.take_plain_lines()?;
             let start = self.text.len();
             match self.read_line(MAX_BYTES)? {
                 StreamRead::Line => {}
@@ -434,10 +439,6 @@ impl<R: BufRead> Sections<R> {
                 StreamRead::Nothing => {
                     return Ok(self.end_of_comment().or_else(|| self.last_section()));
                 }
-            }
-            if self.perhaps.is_none() && self.state.passes(&self.text, start) {
-                self.next_line += 1;
-                continue;
             }
             self.part_line(start);
             let line = self.text.get(start..).unwrap_or_default();
@@ -478,6 +479,34 @@ impl<R: BufRead> Sections<R> {
                 return Ok(Some(self.cut_at(cut, number - lines_in(between))));
             }
         }
+    }
+
+    /// Takes the next lines together as far as they are as nearly all are, and were
+    /// read from the text already.
+    fn take_plain_lines(&mut self) -> io::Result<()> {
+        if self.perhaps.is_some() || self.again_at < self.again.len() {
+            return Ok(());
+        }
+        let available = match self.reader.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            available => available?,
+        };
+        let mut taken = 0;
+        while let Some(rest) = available.get(taken..)
+            && let Some(at) = memchr(b'\n', rest)
+            && let Some(line) = rest.get(..=at)
+        {
+            let end = self.text.len() + taken + line.len();
+            if end > MAX_BYTES || !self.state.passes(line, end) {
+                break;
+            }
+            taken += line.len();
+            self.next_line += 1;
+        }
+        let lines = available.get(..taken).unwrap_or_default();
+        self.text.extend_from_slice(lines);
+        self.reader.consume(taken);
+        Ok(())
     }
 
     /// Keeps of the line at `start` what stands before a game that begins in
@@ -692,9 +721,7 @@ impl<R: BufRead> Sections<R> {
                     StreamRead::Line
                 });
             }
-            let end = available
-                .iter()
-                .position(|&byte| byte == b'\n' || byte == b'\r');
+            let end = memchr2(b'\n', b'\r', available);
             let part = available.get(..end.map_or(available.len(), |end| end + 1));
             let part = part.unwrap_or_default();
             self.text.extend_from_slice(part);
@@ -733,17 +760,21 @@ impl<R: BufRead> Iterator for Sections<R> {
 }
 
 impl ScanState {
-    /// Takes note of the last line of a text if it is as nearly all are: one whole tag
-    /// pair below others, or moves of a game that has some. No game begins in it. All
-    /// other lines are left to [`look_at`](ScanState::look_at).
-    fn passes(&mut self, text: &[u8], start: usize) -> bool {
-        let line = text.get(start..).unwrap_or_default();
+    /// Takes note of a line, which ends at an offset of the section with a line feed, if
+    /// it is as nearly all are: one whole tag pair below others, or moves of a game that
+    /// has some. No game begins in it. All other lines are left to
+    /// [`look_at`](ScanState::look_at).
+    fn passes(&mut self, line: &[u8], end: usize) -> bool {
         if self.in_comment || self.is_apart || self.value_lines > 0 {
             return false;
         }
         if !self.has_moves {
             let tag = roster_bit(line);
-            let passes = tag & self.roster == 0 && plain_tag_parts(line).is_some();
+            let passes = tag & self.roster == 0
+                && plain_tag_parts(line).is_some_and(|(name, value)| {
+                    let behind = line.get(name.len() + value.len() + 5..);
+                    matches!(behind, Some(b"\n" | b"\r\n"))
+                });
             if passes {
                 self.roster |= tag;
                 self.seen = Seen::Game;
@@ -754,13 +785,11 @@ impl ScanState {
             return false;
         };
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let is_of_moves =
-            |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'[' | b'{' | b';' | b'%');
         let passes = matches!(self.seen, Seen::Game)
             && line.first().is_some_and(|byte| *byte != b' ')
-            && line.iter().all(is_of_moves);
+            && has_plain_moves(line);
         if passes {
-            (self.moves_end, self.has_result) = (text.len(), None);
+            (self.moves_end, self.has_result) = (end, None);
             self.is_beside_moves = false;
         }
         passes
@@ -1098,6 +1127,19 @@ fn ends_in_result(moves: &[u8]) -> bool {
     let begin = rest.iter().rposition(is_blank).map_or(0, |at| at + 1);
     let word = rest.get(begin..).unwrap_or_default();
     !word.is_empty() && word.iter().copied().all(is_of_result)
+}
+
+/// Whether a line has signs of ASCII only, none of which begins a tag pair or a comment.
+fn has_plain_moves(line: &[u8]) -> bool {
+    let is_of_moves =
+        |byte: u8| matches!(byte, b' '..=b'~') & !matches!(byte, b'[' | b'{' | b';' | b'%');
+    // Without a branch for each byte, compilers look at many at once.
+    let all_are = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(true, |all, byte| all & is_of_moves(*byte))
+    };
+    line.chunks(MOVES_AT_ONCE).all(all_are)
 }
 
 /// Whether a byte outside of comments is of moves, or of words.

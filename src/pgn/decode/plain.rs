@@ -4,7 +4,6 @@
 use shakmaty::Move;
 
 use super::{MAX_BYTES, MoveText};
-use crate::game::Branch;
 use crate::pgn::lexer::{Lexer, PlainMove};
 use crate::pgn::notation::Notation;
 
@@ -16,25 +15,33 @@ impl<'t> MoveText<'_, 't> {
         }
         let mut end = lexer.here().line_place();
         let mut last = None;
-        // Where the line stood before the last moves, in turns: copying one for each
-        // move is what a run costs beside playing.
-        let (mut even, mut odd) = (self.before.take(), self.earlier.take());
-        let mut is_odd = false;
+        // Where the line stood before the last two moves, and before the next: three
+        // places in turns, since copying one is what a run costs beside playing.
+        let mut places = [(); 3].map(|()| self.line.branch());
+        let [next, before, earlier] = &mut places;
+        let (mut next, mut before, mut earlier) = (next, before, earlier);
+        let mut has_two = false;
         while let Some(plain) = lexer.plain_move(end)
             && end.offset - begin <= MAX_BYTES
             && let Some(found) = self.fitting(&plain)
         {
-            let before = if is_odd { &mut even } else { &mut odd };
-            if !self.plays(found, &plain, before) {
+            self.line.branch_into(next);
+            if !self.plays(found, &plain) {
                 break;
             }
-            is_odd = !is_odd;
+            (next, before, earlier) = (earlier, next, before);
             end = plain.end;
+            has_two = last.is_some();
             last = Some(found.1);
         }
-        (self.before, self.earlier) = if is_odd { (odd, even) } else { (even, odd) };
         let Some(last) = last else {
             return;
+        };
+        let first_before = self.before.replace(before.clone());
+        self.earlier = if has_two {
+            Some(earlier.clone())
+        } else {
+            first_before
         };
         lexer.go_to(lexer.here().at(end));
         self.took_in_passing = matches!(last, Move::EnPassant { .. });
@@ -66,19 +73,12 @@ impl<'t> MoveText<'_, 't> {
         Some((notation, found))
     }
 
-    /// Plays a move if it is legal, and keeps where the line stood before it.
+    /// Plays a move if it is legal.
     #[inline]
-    fn plays(
-        &mut self,
-        (notation, found): (Notation, Move),
-        plain: &PlainMove<'_>,
-        before: &mut Option<Branch>,
-    ) -> bool {
-        let here = self.line.branch();
+    fn plays(&mut self, (notation, found): (Notation, Move), plain: &PlainMove<'_>) -> bool {
         let Ok(ply) = self.line.play(found) else {
             return false;
         };
-        *before = Some(here);
         self.numbers.take_fitting(plain.number);
         self.numbers.played(notation, ply);
         true

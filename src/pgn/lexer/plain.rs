@@ -28,7 +28,8 @@ impl<'t> Lexer<'t> {
         let place = self.after_plain_blanks(place)?;
         let (number, mut place) = self.plain_number(place)?;
         let rest = self.text.get(place.offset..)?;
-        let len = rest.iter().take_while(|byte| is_of_move(**byte)).count();
+        let len = rest.iter().take_while(|byte| is_of(&OF_MOVES, **byte));
+        let len = len.count();
         let (word, behind) = rest.split_at_checked(len)?;
         let is_word = word.first().is_some_and(|first| !first.is_ascii_digit());
         let ends = matches!(
@@ -109,22 +110,44 @@ impl<'t> Lexer<'t> {
 #[inline]
 pub(in crate::pgn) fn plain_tag_parts(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let inside = text.strip_prefix(b"[")?;
-    let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+    let is_of_name = |byte: &&u8| is_of(&OF_NAMES, **byte);
     let (name, rest) = inside.split_at_checked(inside.iter().take_while(is_of_name).count())?;
     let rest = rest.strip_prefix(b" \"").filter(|_| !name.is_empty())?;
-    let is_of_value = |byte: &&u8| is_plain(**byte) && !matches!(byte, b'"' | b'\\');
+    let is_of_value = |byte: &&u8| is_of(&OF_VALUES, **byte);
     let (value, rest) = rest.split_at_checked(rest.iter().take_while(is_of_value).count())?;
     matches!(rest, [b'"', b']', b'\n' | b'\r', ..]).then_some((name, value))
 }
 
+/// Whether a byte is one of those.
 #[inline]
-fn is_of_move(byte: u8) -> bool {
-    matches!(
-        byte,
-        b'a'..=b'h' | b'1'..=b'8' | b'x' | b'K' | b'Q' | b'R' | b'B' | b'N' | b'O' | b'-' | b'='
-            | b'+' | b'#'
-    )
+fn is_of(those: &[bool; 256], byte: u8) -> bool {
+    those.get(usize::from(byte)) == Some(&true)
 }
+
+/// Whether each byte is one that an expression says: a look at a table, where a choice
+/// of branches would be predicted wrongly for each word.
+macro_rules! bytes_that {
+    ($byte:ident => $is_one:expr) => {{
+        let mut are = [false; 256];
+        let mut $byte = u8::MAX;
+        let mut rest: &mut [bool] = &mut are;
+        while let [before @ .., last] = rest {
+            *last = $is_one;
+            $byte = $byte.wrapping_sub(1);
+            rest = before;
+        }
+        are
+    }};
+}
+
+static OF_MOVES: [bool; 256] = bytes_that!(byte => matches!(
+    byte,
+    b'a'..=b'h' | b'1'..=b'8' | b'x' | b'K' | b'Q' | b'R' | b'B' | b'N' | b'O' | b'-' | b'='
+        | b'+' | b'#'
+));
+static OF_NAMES: [bool; 256] = bytes_that!(byte => byte.is_ascii_alphanumeric() || byte == b'_');
+static OF_VALUES: [bool; 256] =
+    bytes_that!(byte => is_plain(byte) && !matches!(byte, b'"' | b'\\'));
 
 #[cfg(test)]
 mod tests {

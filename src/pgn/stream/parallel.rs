@@ -2,8 +2,10 @@
 
 use std::io::{self, BufRead};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
+
+use parking_lot::Mutex;
 
 use super::words::{FoundBeforeGame, Skipped, is_doubtful, look};
 use super::{
@@ -17,8 +19,8 @@ use crate::pgn::{Liberty, Permit};
 /// So much text is handed to a core at a time.
 const BATCH_BYTES: usize = 1 << 16;
 
-/// Batches that may wait for one core, and that may wait of one.
-const WAITING: usize = 2;
+/// Batches for each core that are read and not yet taken.
+const UNDERWAY: usize = 4;
 
 /// So many bytes of a section are looked at again for games behind bad ones.
 const MOST_AGAIN: usize = 1 << 28;
@@ -39,11 +41,17 @@ pub struct Prepared<T> {
     /// Line and column of the first byte that is not UTF-8.
     pub not_utf8: Option<(usize, usize)>,
     /// Limits the memory of sections; held until the section is dropped.
-    _permit: Permit,
+    permit: Permit,
 }
 
 type Batch = io::Result<Vec<(Section, Permit)>>;
-type Done<T> = io::Result<Vec<Prepared<T>>>;
+
+/// The games of a batch, and where they go when they were taken: memory that one thread
+/// frees of another costs both a lock.
+type Parsed<T> = (io::Result<Vec<Prepared<T>>>, Sender<Vec<Prepared<T>>>);
+
+/// A batch, and who waits for its games.
+type Task<T> = (Batch, SyncSender<Parsed<T>>);
 
 /// Parses the games of a text on all cores, calls `prepare` for each game
 /// there, and passes the results to `take` in the order of the text. Text that
@@ -62,51 +70,53 @@ pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
     page_of: impl FnMut(&[u8]) -> InPage + Send,
     prepare: impl Fn(Game) -> T + Sync,
     is_interrupted: &AtomicBool,
-    mut take: impl FnMut(Prepared<T>) -> Result<(), E>,
+    mut take: impl FnMut(&mut Prepared<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
+    // Whichever core is free takes the next batch.
+    let (hand_out, tasks) = channel();
+    let tasks = Mutex::new(tasks);
     thread::scope(|scope| {
-        let prepare = &prepare;
-        let mut senders = Vec::new();
-        let mut receivers: Vec<Receiver<Done<T>>> = Vec::new();
+        let (tasks, prepare) = (&tasks, &prepare);
         for _ in 0..cores {
-            let (sender, texts) = sync_channel(WAITING);
-            let (games, receiver) = sync_channel(WAITING);
-            senders.push(sender);
-            receivers.push(receiver);
-            scope.spawn(move || parse(&texts, &games, is_interrupted, prepare));
+            scope.spawn(move || parse(tasks, is_interrupted, prepare));
         }
-        scope.spawn(move || split(reader, page_of, &senders));
+        let (expect, in_order) = sync_channel::<Receiver<Parsed<T>>>(UNDERWAY * cores);
+        scope.spawn(move || split(reader, page_of, &hand_out, &expect));
         // A closed channel is the end of the text.
-        for receiver in receivers.iter().cycle() {
-            let Ok(done) = receiver.recv() else {
-                break;
-            };
-            for prepared in done? {
+        while let Ok(next) = in_order.recv()
+            && let Ok((games, give_back)) = next.recv()
+        {
+            let mut games = games?;
+            for prepared in &mut games {
                 // What was prepared since then is not whole.
                 if is_interrupted.load(Relaxed) {
                     return Err(io::Error::from(io::ErrorKind::Interrupted).into());
                 }
                 take(prepared)?;
             }
+            // The next long text waits for the memory of this one.
+            games.retain(|prepared| !prepared.permit.is_of_long_text());
+            // A thread that has ended needs none.
+            let _ = give_back.send(games);
         }
         Ok(())
     })
 }
 
-/// Hands out the text, a batch to this core, the next one to the next.
-fn split(
+/// Hands out the text in batches. Waits while many are expected.
+fn split<T>(
     reader: impl BufRead,
     mut page_of: impl FnMut(&[u8]) -> InPage,
-    senders: &[SyncSender<Batch>],
+    hand_out: &Sender<Task<T>>,
+    expect: &SyncSender<Receiver<Parsed<T>>>,
 ) {
     let mut batch = Vec::new();
     let mut bytes = 0;
-    let mut senders = senders.iter().cycle();
     // A closed channel: nobody wants more.
-    let mut send = |batch: Batch| {
-        let sent = senders.next().map(|sender| sender.send(batch));
-        sent.is_some_and(|sent| sent.is_ok())
+    let send = |batch: Batch| {
+        let (parsed, next) = sync_channel(1);
+        expect.send(next).is_ok() && hand_out.send((batch, parsed)).is_ok()
     };
     for section in Sections::new(reader) {
         match section {
@@ -138,19 +148,21 @@ fn split(
 
 /// Parses batches until there are no more.
 fn parse<T>(
-    texts: &Receiver<Batch>,
-    games: &SyncSender<Done<T>>,
+    tasks: &Mutex<Receiver<Task<T>>>,
     is_interrupted: &AtomicBool,
     prepare: &impl Fn(Game) -> T,
 ) {
-    while let Ok(batch) = texts.recv() {
-        let done = batch.map(|sections| {
+    let (give_back, used) = channel();
+    let next = || tasks.lock().recv();
+    while let Ok((batch, parsed)) = next() {
+        used.try_iter().for_each(drop);
+        let games = batch.map(|sections| {
             let sections = sections.into_iter();
             sections
                 .map(|(section, permit)| parse_section(section, permit, is_interrupted, prepare))
                 .collect()
         });
-        if games.send(done).is_err() {
+        if parsed.send((games, give_back.clone())).is_err() {
             return;
         }
     }
@@ -227,12 +239,12 @@ fn parse_section<T>(
         }
     }
     Prepared {
-        skipped,
-        not_utf8,
         section,
         games,
         liberties,
-        _permit: permit,
+        skipped,
+        not_utf8,
+        permit,
     }
 }
 

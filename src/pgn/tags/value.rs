@@ -47,6 +47,9 @@ pub(super) fn is_number(text: &str) -> bool {
 /// `2004.02.24`, also with `-` or `/` between; with question marks, or
 /// nothing, for what is unknown.
 pub(super) fn date(text: &str) -> TagValue<Date> {
+    if let Some(date) = plain_date(text.as_bytes()) {
+        return TagValue::Known(date);
+    }
     if !text.contains(char::is_alphanumeric) {
         return TagValue::Known(Date::UNKNOWN);
     }
@@ -61,6 +64,18 @@ pub(super) fn date(text: &str) -> TagValue<Date> {
         (Some(year), Some(month), Some(day), None) => TagValue::Known(Date { year, month, day }),
         _ => TagValue::DoesNotFit,
     }
+}
+
+/// The date of `2004.02.24`, as nearly all are written.
+fn plain_date(text: &[u8]) -> Option<Date> {
+    let [y1, y2, y3, y4, b'.', m1, m2, b'.', d1, d2] = text else {
+        return None;
+    };
+    let digit = |byte: &u8| byte.is_ascii_digit().then(|| byte - b'0');
+    let two = |tens, ones| Some(10 * digit(tens)? + digit(ones)?);
+    let year = 100 * u16::from(two(y1, y2)?) + u16::from(two(y3, y4)?);
+    let (month, day) = (two(m1, m2)?, two(d1, d2)?);
+    (year <= 4095 && month <= 15 && day <= 31).then_some(Date { year, month, day })
 }
 
 pub(super) fn is_year(word: &str) -> bool {
@@ -91,6 +106,9 @@ pub(super) fn round(text: &str) -> (u8, u8) {
 /// Whether round and subround are all that a round says: whether it would be
 /// shown so, but for `5(2)`, leading zeros and blanks.
 pub(super) fn is_plain_round(text: &str) -> bool {
+    if is_shown_so(text) {
+        return true;
+    }
     let shown = shown_round(text);
     let text = text.trim();
     if text.is_empty() || text.as_bytes() == shown {
@@ -107,7 +125,8 @@ pub(super) fn is_plain_round(text: &str) -> bool {
 
 /// Whether a round is written as we write it.
 pub(super) fn is_shown_so(text: &str) -> bool {
-    text.as_bytes() == shown_round(text)
+    let is_number = text.parse::<u8>().is_ok() && !text.starts_with(['0', '+']);
+    is_number || text.as_bytes() == shown_round(text)
 }
 
 /// The round that is read of a text as we write it.

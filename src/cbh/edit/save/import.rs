@@ -193,15 +193,15 @@ impl<'a> Importer<'a> {
     /// # Errors
     ///
     /// [`ChangeError`]; those of [`Store::stage`].
-    pub fn append(&mut self, game: PreparedGame) -> Result<Appended, ChangeError> {
+    pub fn append(&mut self, game: &PreparedGame) -> Result<Appended, ChangeError> {
         let PreparedGame { game, moves, past } = game;
         let id = if let Some(id) = self.earlier.next() {
-            self.saver.replace(id, &game)?;
+            self.saver.replace(id, game)?;
             self.saver.set_deleted(id, false)?;
             self.replaced.push(id);
             id
         } else {
-            self.saver.append_encoded(&game, moves, past.as_ref())?
+            self.saver.append_encoded(game, moves, past.as_ref())?
         };
         self.appended(id)
     }
@@ -454,7 +454,7 @@ mod tests {
                 let mut importer = importer.holding(held);
                 for (id, game) in (last + 1..).zip(&games) {
                     let game = PreparedGame::new(game.clone()).unwrap();
-                    assert_eq!(importer.append(game).unwrap().id, GameId(id));
+                    assert_eq!(importer.append(&game).unwrap().id, GameId(id));
                 }
                 assert_eq!(importer.stage.is_some(), held < games.len());
                 let done = importer.commit().unwrap();
@@ -485,7 +485,7 @@ mod tests {
         let mut importer = importer.holding(1).in_place_of(vec![GameId(13)], 0..0);
         for game in [&plain, &of_teams, &plain] {
             let prepared = PreparedGame::new(game.clone()).unwrap();
-            importer.append(prepared).unwrap();
+            importer.append(&prepared).unwrap();
         }
         importer.commit().unwrap();
         base.reopen(&path).unwrap();
@@ -517,7 +517,7 @@ mod tests {
         for id in (1..=source.last_id()).map(GameId) {
             let copied = if source.read_game(id, &mut decoded).is_ok() {
                 let game = PreparedGame::new(decoded.game.clone()).unwrap();
-                importer.append(game.with_past(past_of(id)))
+                importer.append(&game.with_past(past_of(id)))
             } else {
                 source.read_text(id, &mut text).unwrap();
                 importer.append_text(&PreparedText::new(text.clone(), past_of(id)).unwrap())
@@ -563,7 +563,7 @@ mod tests {
             let mut importer = importer.holding(held).in_place_of(ids(earlier), removable);
             for game in &games[..count] {
                 importer
-                    .append(PreparedGame::new(game.clone()).unwrap())
+                    .append(&PreparedGame::new(game.clone()).unwrap())
                     .unwrap();
             }
             let done = importer.commit().unwrap();
@@ -655,7 +655,7 @@ mod tests {
         for (game, name) in games.iter_mut().zip(["Newcomer", "Another", "Third"]) {
             game.headers.white.last = name.to_owned();
             importer
-                .append(PreparedGame::new(game.clone()).unwrap())
+                .append(&PreparedGame::new(game.clone()).unwrap())
                 .unwrap();
         }
         let before = base.database.last_id();
