@@ -118,21 +118,38 @@ mod tests {
     use std::path::Path;
 
     use proptest::prelude::*;
+    use shakmaty::san::{San, SanPlus};
+    use shakmaty::{Chess, Position as _};
 
     use super::*;
     use crate::cbh::edit::rewrite::has_same_moves;
     use crate::cbh::moves::{MoveDecoder, encode};
     use crate::cbh::{Database, Decoded, GameId, Options};
-    use crate::game::{Game, Start};
+    use crate::game::{Game, Start, TreeBuilder};
 
     /// A game with moves of all kinds.
-    const ALL_KINDS: &[u8] = b"1. e4 a6 2. e5 d5 3. exd6 Nf6 4. dxe7 Be6 5. exd8=N Kxd8 \
-        6. Nf3 h5 7. Be2 h4 8. O-O h3 9. b3 hxg2 10. Bb2 gxf1=Q+ 11. Bxf1 -- 12. Nc3 Nc6 \
-        13. h4 g5 14. h5 g4 15. h6 g3 16. h7 *";
+    fn of_all_kinds() -> Game {
+        let words = "e4 a6 e5 d5 exd6 Nf6 dxe7 Be6 exd8=N Kxd8 Nf3 h5 Be2 h4 O-O h3 b3 hxg2 \
+                     Bb2 gxf1=Q+ Bxf1 -- Nc3 Nc6 h4 g5 h5 g4 h6 g3 h7";
+        let (mut game, mut chess) = (Game::default(), Chess::default());
+        let mut line = TreeBuilder::new(&mut game.tree, &game.start.position);
+        for word in words.split_whitespace() {
+            if word == "--" {
+                line.play_null();
+                chess = chess.swap_turn().unwrap();
+                continue;
+            }
+            let san: San = word.parse::<SanPlus>().unwrap().san;
+            let m = san.to_move(&chess).unwrap();
+            line.play(m).unwrap();
+            chess.play_unchecked(m);
+        }
+        game
+    }
 
     /// Games of one line from the usual start, encoded anew.
     fn lines() -> Vec<(Vec<u8>, Game)> {
-        let game = crate::pgn::decode(ALL_KINDS).unwrap();
+        let game = of_all_kinds();
         let mut lines = vec![(encode(&game).unwrap().blob, game)];
         let mut decoded = Decoded::default();
         for name in crate::cbh::base::samples::names() {
