@@ -24,6 +24,7 @@ use super::{Base, Error};
 use crate::book::export::polyglot_move;
 use crate::cbh::{Decoded, EntityKind, EntityNames, GameFacts, GameId, Summary};
 use crate::game::{Date, GameResult};
+use crate::pgn;
 use crate::search::{GameSet, fold};
 
 /// Games of fewer half-moves are short.
@@ -505,6 +506,32 @@ fn pgn_result(result: Option<GameResult>) -> &'static str {
     result.unwrap_or_default().pgn()
 }
 
+/// Whether a game has no tag that another lacks. Records do not tell all of them: the
+/// days of an event, a label, the country of a team stand elsewhere.
+fn has_no_tag_beside(base: &dyn Base, game: GameId, other: GameId, decoded: &mut Decoded) -> bool {
+    let mut tags_of = |id| tags_told(base, id, decoded);
+    let (Some(tags), Some(others)) = (tags_of(game), tags_of(other)) else {
+        return false;
+    };
+    tags.is_subset(&others)
+}
+
+/// The names of the tags of a game that say something; `None` if it cannot be read.
+fn tags_told(base: &dyn Base, id: GameId, decoded: &mut Decoded) -> Option<HashSet<Vec<u8>>> {
+    base.read_game(id, decoded).ok()?;
+    let mut text = Vec::new();
+    pgn::encode(&decoded.game, &[], &mut text);
+    let lines = text.split(|byte| *byte == b'\n');
+    let told = lines
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| {
+            let (name, value) = line.split_at(line.iter().position(|byte| *byte == b' ')?);
+            let says_something = value.iter().any(|byte| !b" \"?.-*]".contains(byte));
+            says_something.then(|| name.to_vec())
+        });
+    Some(told.collect())
+}
+
 /// Compares games that begin alike.
 fn compare(
     base: &dyn Base,
@@ -531,11 +558,13 @@ fn compare(
             });
             // Of several the one that is most the same, and there longest.
             if let Some((sameness, stays, told)) = found.min() {
+                let id = game.summary.id;
+                let may_be_plain = game.contents() == 0 && game.told & !told == 0;
                 twins.push(Twins {
-                    game: game.summary.id,
+                    game: id,
                     stays,
                     sameness,
-                    is_plain: game.contents() == 0 && game.told & !told == 0,
+                    is_plain: may_be_plain && has_no_tag_beside(base, id, stays, decoded),
                 });
             } else {
                 alike.push(at);
