@@ -48,6 +48,26 @@ impl Write for Escaping<'_, '_> {
     }
 }
 
+/// The message without the numbers that the system has for its errors, as
+/// ` (os error 2)`; the words before say the same.
+pub fn without_numbers(message: impl Display) -> String {
+    const HEAD: &str = " (os error ";
+    let message = message.to_string();
+    let mut parts = message.split(HEAD);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let after = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        match after.strip_prefix(')') {
+            Some(after) if after.len() + 1 < part.len() => out.push_str(after),
+            _ => {
+                out.push_str(HEAD);
+                out.push_str(part);
+            }
+        }
+    }
+    out
+}
+
 /// Appends a message to `text` as one line, its control characters escaped.
 pub fn push_line(text: &mut String, message: impl Display) {
     // Writing to a string does not fail.
@@ -75,6 +95,17 @@ pub fn json(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_errors_of_the_system_are_left_out() {
+        for (message, shown) in [
+            ("a: no (os error 2)", "a: no"),
+            ("a (os error 2); b (os error 13) c", "a; b c"),
+            ("a (os error ) b (os error 2", "a (os error ) b (os error 2"),
+        ] {
+            assert_eq!(without_numbers(message), shown);
+        }
+    }
 
     #[test]
     fn control_characters_are_shown_and_all_else_is_left() {

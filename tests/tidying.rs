@@ -354,6 +354,33 @@ fn of_games_that_are_there_twice_the_one_that_says_more_stays() {
 }
 
 #[test]
+fn a_game_with_a_tag_that_no_record_tells_is_not_to_be_deleted() {
+    let plain = "[Event \"City Open\"]\n[Date \"2001.02.03\"]\n[WhiteTeam \"Club\"]\n";
+    for more in [
+        "[EventDate \"2001.02.01\"]",
+        "[TimeControl \"60\"]",
+        "[CbhTag \"Brilliancy\"]",
+        "[WhiteTeamCountry \"GER\"]",
+        "[Opening \"Ruy Lopez\"]",
+    ] {
+        let game = |tags: &str| played(("A", "B"), tags, &format!("{LONG} *"));
+        let case = Case::of_pgn(&[game(plain), game(&format!("{plain}{more}\n"))].concat());
+        let list = case.does("duplicates", &[]);
+        let line = list.lines().nth(1).unwrap_or_default();
+        assert!(!line.starts_with("delete\t2"), "{more}: {line}");
+        let twice = game(&format!("{plain}{more}\n")).repeat(2);
+        let list = Case::of_pgn(&twice).does("duplicates", &[]);
+        let line = list.lines().nth(1).unwrap_or_default();
+        let is_plain = line.starts_with("delete\t2\t1");
+        // Those that no field holds are remarks.
+        assert!(
+            is_plain || more.contains("Opening") || more.contains("Time"),
+            "{line}"
+        );
+    }
+}
+
+#[test]
 fn names_that_cannot_be_merged_are_said_so() {
     let case = of_kasparov();
     for (arguments, why) in [
@@ -412,6 +439,18 @@ fn a_base_whose_files_cannot_be_written_is_left_as_it_is() {
         case.refuses(command, arguments, "base.cbh: ");
         case.refuses(command, arguments, "nothing was changed");
         assert_eq!(bytes_of(&case), files, "{command}");
+    }
+    let base = case.base.to_str().unwrap();
+    let file = case.folder.path().join("games.pgn");
+    for (arguments, code) in [
+        (&["import", base, file.to_str().unwrap()][..], 1),
+        (&["check", "--repair", base], 2),
+    ] {
+        let ran = case.run(arguments);
+        let said = String::from_utf8(ran.stderr).unwrap();
+        assert!(said.contains("nothing was changed"), "{said}");
+        assert_eq!(ran.status.code(), Some(code), "{arguments:?}");
+        assert_eq!(bytes_of(&case), files, "{arguments:?}");
     }
     fs::set_permissions(&case.base, fs::Permissions::from_mode(0o644)).unwrap();
     let players = case.base.with_extension("cbp");

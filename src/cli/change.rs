@@ -76,13 +76,18 @@ pub(super) fn open(
         let why = "2CBH is read-only; `cbfs convert` makes a CBH base of it";
         return Err(Failure::about(path, why));
     }
-    // Opening writes the saves in the journal to the files, so check first that they
-    // can be written.
-    let family = Family::locate(path).map_err(|error| failed(path, error.into()))?;
-    if let Some(why) = family.read_only_because() {
-        return Err(Failure::new(format_args!("{why}; nothing was changed")));
-    }
+    ensure_writable(path)?;
     OpenBase::to_change(path, &Options { code_page }, label).map_err(|error| failed(path, error))
+}
+
+/// Checks that the files of a base can be written, before it is opened for a change: that
+/// writes the saves in its journal. What is no base is left to the opening.
+pub(super) fn ensure_writable(path: &Path) -> Result<(), Failure> {
+    let family = Family::locate(path).ok();
+    match family.and_then(|family| family.read_only_because()) {
+        Some(why) => Err(Failure::new(format_args!("{why}; nothing was changed"))),
+        None => Ok(()),
+    }
 }
 
 /// Looks at a base as a change of it would. Nothing is written.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 pub(super) use self::report::{CheckReport, FoundDefect};
 use super::password::PasswordFile;
-use super::{Failure, archive, book, progress};
+use super::{Failure, archive, book, change, progress};
 use crate::archive::{ArchiveMember, has_archive_extension};
 use crate::base::{self, AnyFamily, Base, NamedFile, path_of};
 use crate::book::walk::DEFAULT_POSITIONS;
@@ -206,6 +206,10 @@ fn tell(
 /// Repairs the base, and reports each defect that was repaired.
 fn repair(args: &Args, report: &mut CheckReport, quiet: bool) -> Result<(), Failure> {
     let failed = |error| not_opened(args, error);
+    change::ensure_writable(&args.source).map_err(|failure| Failure {
+        code: NOT_CHECKED,
+        ..failure
+    })?;
     let options = cbh::Options::default();
     let base = OpenBase::to_change(&args.source, &options, "cbfs check --repair");
     let base = base.map_err(failed)?;

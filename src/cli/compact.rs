@@ -32,6 +32,18 @@ fn not_opened(args: &Args, error: &ChangeError) -> Failure {
     Failure::about(&args.base, advice)
 }
 
+/// Error for a copy that was not made.
+fn not_copied(args: &Args, error: ChangeError) -> Failure {
+    match error {
+        error if error.is_without_room() => {
+            Failure::about(&args.new, "there is no room for the copy; none was made")
+        }
+        // Such an error names the file by itself.
+        ChangeError::Save(SaveError::Base(error)) => Failure::new(error),
+        error => Failure::about(&args.base, error),
+    }
+}
+
 /// Makes the copy, completely or not at all, and prints a summary.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     if crate::book::open(&args.base, None).is_some() {
@@ -44,7 +56,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let new_base = NewBase::begin(&args.new).map_err(Failure::new)?;
     let bar = progress::bar(base.database.last_id(), quiet);
     let done = cbh::compact(&base, &new_base, &|records| bar.inc(records));
-    let done = done.map_err(|error| Failure::about(&args.base, error))?;
+    let done = done.map_err(|error| not_copied(args, error))?;
     new_base.finish().map_err(Failure::new)?;
     bar.finish_and_clear();
     for (path, kind) in &done.left_out {

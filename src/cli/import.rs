@@ -15,7 +15,7 @@ use indicatif::ProgressBar;
 use super::games::GamesAsPgn;
 use super::options::{parse_code_page, parse_text_page};
 use super::password::PasswordFile;
-use super::{Failure, INTERRUPTED, archive, print, progress, receipt, signals, tables};
+use super::{Failure, INTERRUPTED, archive, change, print, progress, receipt, signals, tables};
 use crate::archive::has_archive_extension;
 use crate::base::open_any;
 use crate::cbh::{
@@ -440,6 +440,7 @@ impl ImportJob<'_> {
         real: Option<&cbh::Database>,
         sources: Vec<InputFile>,
     ) -> Result<Range<u32>, Failure> {
+        change::ensure_writable(path)?;
         let base = OpenBase::to_change(path, &options, "cbfs import");
         let base = base.map_err(|error| self.failed(path, error))?;
         let appended = self.append_all(&base, real, sources);

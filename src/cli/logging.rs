@@ -9,8 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use log::{Level, Log, Metadata, Record};
 
-use super::without_numbers;
-use crate::escape::Escaped;
+use crate::escape::{Escaped, without_numbers};
 use crate::vfs::Messages;
 
 /// Socket of syslog; the journal of systemd listens there too.
@@ -71,7 +70,7 @@ fn is_kept(metadata: &Metadata<'_>) -> bool {
 }
 
 fn text_of(record: &Record<'_>) -> String {
-    without_numbers(&record.args().to_string())
+    without_numbers(record.args())
 }
 
 impl Log for Logger {

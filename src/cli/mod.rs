@@ -63,7 +63,7 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::escape::Escaped;
+use crate::escape::{Escaped, without_numbers};
 use crate::vfs::Messages;
 
 /// Exit code of a program that was ended by SIGPIPE (13), as shells report it.
@@ -314,44 +314,9 @@ fn finish(result: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// The message without the numbers that the system has for its errors, as
-/// ` (os error 2)`; the words before say the same.
-fn without_numbers(message: &str) -> String {
-    const HEAD: &str = " (os error ";
-    let mut parts = message.split(HEAD);
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let after = part.trim_start_matches(|c: char| c.is_ascii_digit());
-        match after.strip_prefix(')') {
-            Some(after) if after.len() + 1 < part.len() => out.push_str(after),
-            _ => {
-                out.push_str(HEAD);
-                out.push_str(part);
-            }
-        }
-    }
-    out
-}
-
 fn print(text: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text)
         .and_then(|()| out.flush())
         .map_err(|error| Failure::output(&error))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_errors_of_the_system_are_left_out() {
-        for (message, shown) in [
-            ("a: no (os error 2)", "a: no"),
-            ("a (os error 2); b (os error 13) c", "a; b c"),
-            ("a (os error ) b (os error 2", "a (os error ) b (os error 2"),
-        ] {
-            assert_eq!(without_numbers(message), shown);
-        }
-    }
 }

@@ -11,7 +11,7 @@ use super::saving::{Job, SaveOutcome, SavedAs};
 use super::state::{Draft, Purpose, State};
 use super::status::{DraftEvent, Rejection};
 use super::text_of;
-use crate::escape::push_line;
+use crate::escape::{push_line, without_numbers};
 use crate::fs::Ino;
 use crate::fs::editor::Role;
 use crate::fs::mount::live_base::LiveBase;
@@ -154,7 +154,7 @@ impl Drafts {
             Err(error) => format!("{}: nothing was imported: {error}", place.1),
         };
         let mut text = String::new();
-        push_line(&mut text, line);
+        push_line(&mut text, without_numbers(line));
         for note in &outcome.notes {
             push_line(&mut text, note);
         }

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use parking_lot::Mutex;
 
 use super::{MOST_NAME, make_private_folder, open_plain_file};
-use crate::escape::push_line;
+use crate::escape::{push_line, without_numbers};
 use crate::names::parse_game;
 
 /// Maximum number of files kept: two for each draft.
@@ -474,7 +474,7 @@ fn keep_in(directory: &Path, name: &str, text: &mut dyn Read, why: &str) -> io::
     let path = directory.join(name);
     write(directory, &path, text)?;
     let mut line = String::new();
-    push_line(&mut line, why.trim_end());
+    push_line(&mut line, without_numbers(why.trim_end()));
     let reason = directory.join(reason_of(name));
     write(directory, &reason, &mut line.as_bytes())?;
     File::open(directory)?.sync_all()?;
