@@ -368,6 +368,9 @@ fn a_game_with_a_tag_that_no_record_tells_is_not_to_be_deleted() {
         let list = case.does("duplicates", &[]);
         let line = list.lines().nth(1).unwrap_or_default();
         assert!(!line.starts_with("delete\t2"), "{more}: {line}");
+        let remark = game(plain).replace("1. e4", "1. e4 {[%eval 0.35]}");
+        let list = Case::of_pgn(&[game(plain), remark].concat()).does("duplicates", &[]);
+        assert!(!list.contains("delete\t2"), "{list}");
         let twice = game(&format!("{plain}{more}\n")).repeat(2);
         let list = Case::of_pgn(&twice).does("duplicates", &[]);
         let line = list.lines().nth(1).unwrap_or_default();

@@ -506,30 +506,37 @@ fn pgn_result(result: Option<GameResult>) -> &'static str {
     result.unwrap_or_default().pgn()
 }
 
-/// Whether a game has no tag that another lacks. Records do not tell all of them: the
-/// days of an event, a label, the country of a team stand elsewhere.
-fn has_no_tag_beside(base: &dyn Base, game: GameId, other: GameId, decoded: &mut Decoded) -> bool {
+/// Whether the text of a game has moves alone, and no tag that another lacks. Records do
+/// not tell all of that: the days of an event, a label, the country of a team and
+/// evaluations stand elsewhere.
+fn says_no_more(base: &dyn Base, game: GameId, other: GameId, decoded: &mut Decoded) -> bool {
     let mut tags_of = |id| tags_told(base, id, decoded);
-    let (Some(tags), Some(others)) = (tags_of(game), tags_of(other)) else {
+    let (Some((tags, true)), Some((others, _))) = (tags_of(game), tags_of(other)) else {
         return false;
     };
     tags.is_subset(&others)
 }
 
-/// The names of the tags of a game that say something; `None` if it cannot be read.
-fn tags_told(base: &dyn Base, id: GameId, decoded: &mut Decoded) -> Option<HashSet<Vec<u8>>> {
+/// The names of the tags of a game that say something, and whether its text has neither
+/// remarks nor variations besides; `None` if it cannot be read.
+fn tags_told(
+    base: &dyn Base,
+    id: GameId,
+    decoded: &mut Decoded,
+) -> Option<(HashSet<Vec<u8>>, bool)> {
     base.read_game(id, decoded).ok()?;
     let mut text = Vec::new();
     pgn::encode(&decoded.game, &[], &mut text);
-    let lines = text.split(|byte| *byte == b'\n');
-    let told = lines
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| {
-            let (name, value) = line.split_at(line.iter().position(|byte| *byte == b' ')?);
-            let says_something = value.iter().any(|byte| !b" \"?.-*]".contains(byte));
-            says_something.then(|| name.to_vec())
-        });
-    Some(told.collect())
+    let mut lines = text.split(|byte| *byte == b'\n');
+    let tags = lines.by_ref().take_while(|line| !line.is_empty());
+    let told = tags.filter_map(|line| {
+        let (name, value) = line.split_at(line.iter().position(|byte| *byte == b' ')?);
+        let says_something = value.iter().any(|byte| !b" \"?.-*]".contains(byte));
+        says_something.then(|| name.to_vec())
+    });
+    let told = told.collect();
+    let has_moves_alone = lines.flatten().all(|byte| !b"{($".contains(byte));
+    Some((told, has_moves_alone))
 }
 
 /// Compares games that begin alike.
@@ -564,7 +571,7 @@ fn compare(
                     game: id,
                     stays,
                     sameness,
-                    is_plain: may_be_plain && has_no_tag_beside(base, id, stays, decoded),
+                    is_plain: may_be_plain && says_no_more(base, id, stays, decoded),
                 });
             } else {
                 alike.push(at);

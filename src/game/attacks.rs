@@ -141,8 +141,10 @@ pub(super) fn passed(role: Role, from: Square, to: Square) -> Bitboard {
 /// The square that a pawn passes by a double step.
 #[inline]
 pub(super) fn passed_by_pawn(from: Square, to: Square) -> Option<Square> {
-    let (from, to) = (from.to_u32(), to.to_u32());
-    (from.abs_diff(to) == 16).then(|| Square::new(from.midpoint(to)))
+    // Between the second rank and the fourth, or the seventh and the fifth, this bit of
+    // the number alone differs, and so it does for no other move of a pawn.
+    let from = from.to_u32();
+    (from ^ to.to_u32() == 0o20).then(|| Square::new(from ^ 0o30))
 }
 
 /// The rank, file or diagonal through two squares; empty if they do not share
@@ -166,9 +168,9 @@ mod tests {
                         assert_eq!(passed(role, from, to), between);
                     }
                 }
-                let is_step = pawn_attacks(Color::White, from).contains(to)
-                    || from.file() == to.file() && from.distance(to) <= 2;
-                if is_step {
+                let goes =
+                    |side: Color| steps(side, Role::Pawn, false, from) | pawn_attacks(side, from);
+                if Color::ALL.into_iter().any(|side| goes(side).contains(to)) {
                     let passed = between.first().filter(|_| from.file() == to.file());
                     assert_eq!(passed_by_pawn(from, to), passed);
                 }

@@ -81,9 +81,7 @@ impl Ply {
 pub struct MoveTree {
     /// `plies[0]` is the start.
     plies: Vec<Ply>,
-    /// The last ply of the main line, or the start.
-    main_end: PlyId,
-    main_len: usize,
+    has_variations: bool,
 }
 
 impl Default for MoveTree {
@@ -93,8 +91,7 @@ impl Default for MoveTree {
         plies.push(Ply::START);
         MoveTree {
             plies,
-            main_end: PlyId::START,
-            main_len: 0,
+            has_variations: false,
         }
     }
 }
@@ -104,8 +101,7 @@ impl MoveTree {
     pub fn clear(&mut self) {
         self.plies.clear();
         self.plies.push(Ply::START);
-        self.main_end = PlyId::START;
-        self.main_len = 0;
+        self.has_variations = false;
     }
 
     /// Number of plies, main line and variations.
@@ -157,14 +153,18 @@ impl MoveTree {
 
     /// The plies of the main line, in order, if there is no variation.
     pub fn only_line(&self) -> Option<&[Ply]> {
-        // Plies that follow one another are added one after the other.
+        // Without variations each ply follows the one that was added before.
         let plies = self.plies.get(1..)?;
-        (self.main_len == plies.len()).then_some(plies)
+        (!self.has_variations).then_some(plies)
     }
 
-    /// Number of plies of the main line.
+    /// Number of plies of the main line. Takes time linear in it if there are variations.
     pub fn main_line_len(&self) -> usize {
-        self.main_len
+        if self.has_variations {
+            self.main_line().count()
+        } else {
+            self.len()
+        }
     }
 
     #[inline]
@@ -178,30 +178,30 @@ impl MoveTree {
     fn add(&mut self, parent: PlyId, mv: Option<Move>, san: San) -> PlyId {
         // The caller has checked that the tree is not full.
         let id = PlyId(u32::try_from(self.plies.len()).unwrap_or(u32::MAX));
+        if let Some(parent) = self.plies.get_mut(parent.index()) {
+            let previous = std::mem::replace(&mut parent.last_child, id);
+            if previous == NONE {
+                parent.first_child = id;
+            } else {
+                self.link_behind(previous, id);
+            }
+        }
         self.plies.push(Ply {
             mv,
             san,
             parent,
             ..Ply::START
         });
-        let mut previous = NONE;
-        if let Some(parent) = self.plies.get_mut(parent.index()) {
-            previous = std::mem::replace(&mut parent.last_child, id);
-            if previous == NONE {
-                parent.first_child = id;
-            }
-        }
-        if previous != NONE
-            && let Some(previous) = self.plies.get_mut(previous.index())
-        {
+        id
+    }
+
+    /// Makes a ply the next alternative to another.
+    #[cold]
+    fn link_behind(&mut self, previous: PlyId, id: PlyId) {
+        self.has_variations = true;
+        if let Some(previous) = self.plies.get_mut(previous.index()) {
             previous.next_sibling = id;
         }
-        // Only a ply after the end of the main line extends it.
-        if parent == self.main_end {
-            self.main_end = id;
-            self.main_len += 1;
-        }
-        id
     }
 }
 
@@ -247,7 +247,12 @@ impl<'t> TreeBuilder<'t> {
 
     /// Returns whether the tree has [`MAX_PLIES`].
     pub fn is_full(&self) -> bool {
-        self.tree.plies.len() > MAX_PLIES
+        self.room() == 0
+    }
+
+    /// The number of plies that the tree can have besides.
+    pub fn room(&self) -> usize {
+        MAX_PLIES.saturating_sub(self.tree.len())
     }
 
     /// The ply that was played last, or the start.

@@ -35,7 +35,7 @@ use super::lenient::{VariantName, place_of_name, place_of_tag, players_of, varia
 use super::lexer::{line_begin, plain_tag_parts};
 use super::page::EightBitPage;
 use super::place::{TextPlace, characters, doubtful};
-use memchr::{memchr, memchr2};
+use memchr::memchr2;
 use words::{Signs, words_before_tags};
 
 pub use parallel::{Prepared, for_each_game_in_order};
@@ -493,8 +493,8 @@ impl<R: BufRead> Sections<R> {
         };
         let mut taken = 0;
         while let Some(rest) = available.get(taken..)
-            && let Some(at) = memchr(b'\n', rest)
-            && let Some(line) = rest.get(..=at)
+            && let Some(at) = memchr2(b'\n', b'\r', rest)
+            && let Some(line) = rest.get(..=at + usize::from(rest.get(at) == Some(&b'\r')))
         {
             let end = self.text.len() + taken + line.len();
             if end > MAX_BYTES || !self.state.passes(line, end) {
@@ -1101,7 +1101,8 @@ fn next_game(text: &[u8], start: usize) -> Option<usize> {
     const TAIL: usize = 4096;
     let mut at = start;
     let mut is_apart = false;
-    for line in text.get(start..)?.split_inclusive(|&byte| byte == b'\n') {
+    let end = if text.contains(&b'\n') { b'\n' } else { b'\r' };
+    for line in text.get(start..)?.split_inclusive(|&byte| byte == end) {
         let begin = line.trim_ascii_start();
         if is_apart && begin.starts_with(b"1.") {
             let before = text.get(at.saturating_sub(TAIL).max(start)..at)?;

@@ -23,7 +23,8 @@ pub(crate) struct Cipher {
     opcodes: &'static [u8; 256],
     /// The byte of each opcode.
     bytes: &'static [u8; 256],
-    shift_first: bool,
+    /// All bits if the shift comes before the look-up, else none.
+    before: u8,
 }
 
 impl Cipher {
@@ -31,21 +32,21 @@ impl Cipher {
     pub(crate) const CHESS: Cipher = Cipher {
         opcodes: &MODES[0],
         bytes: &INVERSES[0],
-        shift_first: true,
+        before: u8::MAX,
     };
 
     /// The cipher of mode 10, in which Chess960 is written.
     pub(crate) const CHESS960: Cipher = Cipher {
         opcodes: &MODES[10],
         bytes: &INVERSES[10],
-        shift_first: false,
+        before: 0,
     };
 
     /// The cipher of quotations.
     pub(crate) const QUOTATION: Cipher = Cipher {
         opcodes: &MODES[QUOTATION],
         bytes: &INVERSES[QUOTATION],
-        shift_first: true,
+        before: u8::MAX,
     };
 
     /// The cipher of an encoding mode, 0 to 11.
@@ -54,7 +55,7 @@ impl Cipher {
         Some(Cipher {
             opcodes: MODES.get(index)?,
             bytes: INVERSES.get(index)?,
-            shift_first: mode < 4,
+            before: if mode < 4 { u8::MAX } else { 0 },
         })
     }
 
@@ -65,11 +66,8 @@ impl Cipher {
         reason = "a table of 256 bytes indexed by a byte"
     )]
     pub(crate) fn decode(self, byte: u8, count: u8) -> u8 {
-        if self.shift_first {
-            self.opcodes[usize::from(byte.wrapping_sub(count))]
-        } else {
-            self.opcodes[usize::from(byte)].wrapping_sub(count)
-        }
+        let (before, after) = (count & self.before, count & !self.before);
+        self.opcodes[usize::from(byte.wrapping_sub(before))].wrapping_sub(after)
     }
 
     /// The byte that stands for `opcode` after `count` moves (modulo 256).
@@ -79,11 +77,8 @@ impl Cipher {
         reason = "a table of 256 bytes indexed by a byte"
     )]
     pub(crate) fn encode(self, opcode: u8, count: u8) -> u8 {
-        if self.shift_first {
-            self.bytes[usize::from(opcode)].wrapping_add(count)
-        } else {
-            self.bytes[usize::from(opcode.wrapping_add(count))]
-        }
+        let (before, after) = (count & self.before, count & !self.before);
+        self.bytes[usize::from(opcode.wrapping_add(after))].wrapping_add(before)
     }
 }
 

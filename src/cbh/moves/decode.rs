@@ -323,33 +323,34 @@ impl StreamReader<'_, '_> {
     fn steps(&mut self) -> Result<Option<u8>, DecodeStop> {
         let cipher = self.encoding.cipher;
         let bytes = self.reader.rest();
+        // A ply takes a byte, so these are no more than there is room for.
+        let steps = bytes.get(..self.line.room()).unwrap_or(bytes);
         let step_at = |at: usize, color: Color, count: u8| {
-            let code = cipher.decode(*bytes.get(at)?, count);
-            Some((code, Step::of(color, code)))
+            let byte = *steps.get(at)?;
+            Some(Step::of(color, cipher.decode(byte, count)))
         };
         // Counted in variables of their own, which stay in registers.
         let (mut at, mut count) = (0, self.count);
         let mut color = self.line.position().turn();
         let mut next = step_at(at, color, count);
-        let ended = loop {
-            let Some((code, step)) = next else {
-                break Ok(None);
-            };
-            at += 1;
+        let mut played = Ok(());
+        while let Some(step) = next
+            && let Some(from) = self.pieces.square(color, step.slot)
+        {
             // Looked up while this one is played, else each move would wait for that.
-            next = step_at(at, !color, count.wrapping_add(1));
-            let Some(from) = self.pieces.square(color, step.slot) else {
-                break Ok(Some(code));
-            };
-            if let Err(stop) = self.step(color, step, from) {
-                break Err(stop);
+            next = step_at(at + 1, !color, count.wrapping_add(1));
+            played = self.step(color, step, from);
+            if played.is_err() {
+                break;
             }
+            at += 1;
             count = count.wrapping_add(1);
             color = !color;
-        };
+        }
         self.reader.skip(at).ok();
         self.count = count;
-        ended
+        let code = self.next();
+        played.map(|()| code)
     }
 
     fn simple(&mut self) -> Result<(), DecodeStop> {
@@ -501,9 +502,6 @@ impl StreamReader<'_, '_> {
     )]
     #[inline(always)]
     fn step(&mut self, color: Color, step: Step, from: Square) -> Result<(), DecodeStop> {
-        if self.line.is_full() {
-            return Err(DecodeStop::TooLong);
-        }
         let to = stepped(from, step.files, step.ranks);
         let played = self.line.play_step(step.role, from, to);
         if let Some(taken_on) = played.map_err(|_| DecodeStop::IllegalMove)? {

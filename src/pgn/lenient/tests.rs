@@ -985,6 +985,8 @@ fn a_capital_before_small_letters_is_a_piece_of_another_language() {
             .0
             .starts_with("1. e4 Nc6 2. Bc4")
     );
+    // No pawn is written so.
+    assert!(!read("1. e4 e5 2. CC3 *")[0].0.starts_with("1. e4 e5 2. c3"));
 }
 
 #[test]

@@ -322,9 +322,11 @@ pub(super) fn usual_form(word: &[u8]) -> Option<Vec<u8>> {
     let (squares, new) = rest.split_at_checked(square)?;
     // In `Cc3` the capital is a piece of another language, in `CXD4` it is a file.
     let is_small = squares.contains(|c: char| matches!(c, 'a'..='h'));
+    // No pawn is told by the file that it goes to, so `CC3` is none either.
+    let is_told_again = squares.starts_with(first);
     let is_file = match first {
         'a'..='h' => !squares.is_empty(),
-        'A'..='H' => !squares.is_empty() && !is_small,
+        'A'..='H' => !squares.is_empty() && !is_small && !is_told_again,
         _ => false,
     };
     let begin = if is_file && !matches!(first, 'B') || squares.len() == 1 {

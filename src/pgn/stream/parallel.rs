@@ -154,17 +154,20 @@ fn parse<T>(
 ) {
     let (give_back, used) = channel();
     let next = || tasks.lock().recv();
+    let mut is_over = false;
     while let Ok((batch, parsed)) = next() {
         used.try_iter().for_each(drop);
+        // What is read already must go, or a long text would wait for it forever.
+        if is_over {
+            continue;
+        }
         let games = batch.map(|sections| {
             let sections = sections.into_iter();
             sections
                 .map(|(section, permit)| parse_section(section, permit, is_interrupted, prepare))
                 .collect()
         });
-        if parsed.send((games, give_back.clone())).is_err() {
-            return;
-        }
+        is_over = parsed.send((games, give_back.clone())).is_err();
     }
 }
 

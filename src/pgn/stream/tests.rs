@@ -441,6 +441,19 @@ fn the_first_error_ends_the_reading_on_all_cores() {
 }
 
 #[test]
+fn an_error_ends_the_reading_while_long_texts_wait_for_one_another() {
+    let long = format!("{GAME}{{{}}} *\n\n", "x".repeat(1 << 22)).repeat(12);
+    let result = for_each_game_in_order::<_, io::Error>(
+        BufReader::new(long.as_bytes()),
+        |_| PAGE,
+        |_| (),
+        &AtomicBool::new(false),
+        |_| Err(io::Error::other("no more")),
+    );
+    assert_eq!(result.unwrap_err().to_string(), "no more");
+}
+
+#[test]
 fn the_reading_ends_before_the_next_game_when_it_is_over() {
     let text = "1. e4 *\n".repeat(1000);
     let is_interrupted = AtomicBool::new(false);
