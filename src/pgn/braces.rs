@@ -97,13 +97,16 @@ pub(super) fn begins_tag_pair(text: &[u8]) -> bool {
     len > 0 && value.first() == Some(&b'"')
 }
 
-/// Whether another tag pair or a numbered move follows a `]`, which so is the
-/// end of a tag pair.
+/// Whether another tag pair, a numbered move, a comment or a result follows a `]`, which
+/// so is the end of a tag pair.
 pub(super) fn ends_tag_pair(after: &[u8]) -> bool {
     let after = after.trim_ascii_start();
     let digits = after.iter().take_while(|byte| byte.is_ascii_digit());
     let len = digits.count();
-    begins_tag_pair(after) || (len > 0 && after.get(len) == Some(&b'.'))
+    let is_number = len > 0 && after.get(len) == Some(&b'.');
+    let word = after.split(u8::is_ascii_whitespace).next();
+    let is_result = matches!(word, Some(b"*" | b"1-0" | b"0-1" | b"1/2-1/2"));
+    is_number || is_result || after.starts_with(b"{") || begins_tag_pair(after)
 }
 
 /// Whether what seems to be meant as a tag pair begins here: `[`, something

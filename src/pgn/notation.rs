@@ -226,10 +226,9 @@ fn castling(position: &Position, side: CastlingSide) -> Result<Move, NoSuchMove>
 /// destination may be absent.
 fn parse_piece_move(word: &[u8], in_passing: bool) -> Option<Notation> {
     let (role, rest) = match word {
-        [
-            letter @ (b'K' | b'Q' | b'R' | b'B' | b'N' | b'P'),
-            rest @ ..,
-        ] => (Role::from_char(char::from(*letter)), rest),
+        [letter @ (b'K' | b'Q' | b'R' | b'B' | b'N'), rest @ ..] => {
+            (Role::from_char(char::from(*letter)), rest)
+        }
         _ => (None, word),
     };
     let (rest, promotion) = split_promotion(rest);
@@ -369,10 +368,10 @@ mod tests {
                 ("Ng1-f3", "g1f3"),
                 ("g1f3", "g1f3"),
                 ("e4", "e2e4"),
-                ("Pe4", "e2e4"),
+                ("Pe4", "no move"),
                 ("e2e4", "e2e4"),
                 ("e2-e4", "e2e4"),
-                ("Pe2-e4#", "e2e4"),
+                ("e2-e4#", "e2e4"),
             ],
         );
     }

@@ -10,11 +10,13 @@ use super::words::is_castling;
 pub(super) struct Language {
     pub(super) name: &'static str,
     letters: [&'static [&'static str]; 5],
+    /// The letters of pawns, which need none.
+    pawns: &'static [&'static str],
 }
 
 pub(super) const ENGLISH: [u8; 5] = *b"KQRBN";
 
-pub(super) const LANGUAGES: [Language; 21] = [
+pub(super) const LANGUAGES: [Language; 22] = [
     language(
         "figurines",
         [
@@ -69,10 +71,19 @@ pub(super) const LANGUAGES: [Language; 21] = [
         "Lithuanian letters",
         [&["K"], &["V"], &["B"], &["R"], &["Ž"]],
     ),
+    Language {
+        name: "letters for pawns, too",
+        letters: [&["K"], &["Q"], &["R"], &["B"], &["N"]],
+        pawns: &["P"],
+    },
 ];
 
 const fn language(name: &'static str, letters: [&'static [&'static str]; 5]) -> Language {
-    Language { name, letters }
+    Language {
+        name,
+        letters,
+        pawns: &["♙", "♟"],
+    }
 }
 
 impl Language {
@@ -93,7 +104,8 @@ impl Language {
         if word.first().is_some_and(|first| ENGLISH.contains(first)) {
             return None;
         }
-        let pawn = ["♙", "♟"]
+        let pawn = self
+            .pawns
             .iter()
             .find_map(|pawn| word.strip_prefix(pawn.as_bytes()));
         Some(self.promotion_in_english(pawn.unwrap_or(word)))

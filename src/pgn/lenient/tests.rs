@@ -990,6 +990,37 @@ fn a_capital_before_small_letters_is_a_piece_of_another_language() {
 }
 
 #[test]
+fn letters_of_pawns_are_told_from_knights_of_dutch() {
+    let dutch = &[Liberty::Letters("Dutch letters")][..];
+    let pawns = &[Liberty::Letters("letters for pawns, too")][..];
+    check(&[
+        (
+            "1. d4 Pf6 2. Pc3 d5 3. Lf4 *",
+            "1. d4 Nf6 2. Nc3 d5 3. Bf4 *",
+            dutch,
+        ),
+        ("1. Pe4 Pe5 2. Nf3 Nc6 *", "1. e4 e5 2. Nf3 Nc6 *", pawns),
+    ]);
+    let either = &read("1. d4 Pf6 2. c4 e6 3. Pf3 d5 *")[0].0;
+    assert!(either.contains("more than one language"), "{either}");
+}
+
+#[test]
+fn games_on_one_line_are_told_apart_by_their_comments_and_results() {
+    let text = "[Event \"a\"] [White \"A\"] [Result \"*\"] 1.e4 e5 * [Event \"b\"] [White \"B\"] \
+        [Result \"*\"] {x} 1.d4 * [Event \"c\"] [Result \"0-1\"] 0-1 [Event \"d\"] [White \"D\"] \
+        1.c4 *\n";
+    let moves: Vec<String> = crate::pgn::Sections::new(text.as_bytes())
+        .flat_map(|section| {
+            let section = section.unwrap();
+            read(std::str::from_utf8(&section.text).unwrap())
+        })
+        .map(|(moves, _)| moves)
+        .collect();
+    assert_eq!(moves, ["1. e4 e5 *", "{x} 1. d4 *", "0-1", "1. c4 *"]);
+}
+
+#[test]
 fn a_date_in_another_order_is_told_as_that() {
     for date in ["03.04.2020", "04/13/2020"] {
         let text = format!("[Date \"{date}\"]\n\n1. e4 *");

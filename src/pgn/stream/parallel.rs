@@ -1,6 +1,8 @@
 //! Reading the games of a text on all cores.
 
 use std::io::{self, BufRead};
+use std::mem;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
@@ -25,11 +27,14 @@ const UNDERWAY: usize = 4;
 /// So many bytes of a section are looked at again for games behind bad ones.
 const MOST_AGAIN: usize = 1 << 28;
 
-/// The games of one section, parsed.
+/// So many games of a batch are held at once: a game of a few bytes takes kilobytes.
+const GAMES_AT_ONCE: usize = 512;
+
+/// The games of one section, or some of many, parsed.
 #[derive(Debug)]
 pub struct Prepared<T> {
     /// The text.
-    pub section: Section,
+    pub section: Arc<Section>,
     /// The place of each game in the section, with the prepared game or the
     /// error. Text after an error is another game if it looks like the start of
     /// one; otherwise it belongs to the same game.
@@ -38,15 +43,15 @@ pub struct Prepared<T> {
     pub liberties: Vec<(Spot, Liberty)>,
     /// Text before and between games that is no game.
     pub skipped: Vec<Skipped>,
-    /// Line and column of the first byte that is not UTF-8.
+    /// Line and column of the first byte that is not UTF-8, with the first games.
     pub not_utf8: Option<(usize, usize)>,
     /// Limits the memory of sections; held until the section is dropped.
-    permit: Permit,
+    permit: Arc<Permit>,
 }
 
 type Batch = io::Result<Vec<(Section, Permit)>>;
 
-/// The games of a batch, and where they go when they were taken: memory that one thread
+/// Games of a batch, and where they go when they were taken: memory that one thread
 /// frees of another costs both a lock.
 type Parsed<T> = (io::Result<Vec<Prepared<T>>>, Sender<Vec<Prepared<T>>>);
 
@@ -84,9 +89,7 @@ pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
         let (expect, in_order) = sync_channel::<Receiver<Parsed<T>>>(UNDERWAY * cores);
         scope.spawn(move || split(reader, page_of, &hand_out, &expect));
         // A closed channel is the end of the text.
-        while let Ok(next) = in_order.recv()
-            && let Ok((games, give_back)) = next.recv()
-        {
+        for (games, give_back) in in_order.iter().flatten() {
             let mut games = games?;
             for prepared in &mut games {
                 // What was prepared since then is not whole.
@@ -130,7 +133,7 @@ fn split<T>(
             }
             Err(error) => {
                 // What comes before is said first.
-                if send(Ok(std::mem::take(&mut batch))) {
+                if send(Ok(mem::take(&mut batch))) {
                     send(Err(error));
                 }
                 return;
@@ -138,7 +141,7 @@ fn split<T>(
         }
         if bytes >= BATCH_BYTES {
             bytes = 0;
-            if !send(Ok(std::mem::take(&mut batch))) {
+            if !send(Ok(mem::take(&mut batch))) {
                 return;
             }
         }
@@ -156,30 +159,71 @@ fn parse<T>(
     let next = || tasks.lock().recv();
     let mut is_over = false;
     while let Ok((batch, parsed)) = next() {
-        used.try_iter().for_each(drop);
         // What is read already must go, or a long text would wait for it forever.
         if is_over {
             continue;
         }
-        let games = batch.map(|sections| {
-            let sections = sections.into_iter();
-            sections
-                .map(|(section, permit)| parse_section(section, permit, is_interrupted, prepare))
-                .collect()
-        });
-        is_over = parsed.send((games, give_back.clone())).is_err();
+        let send = |games| {
+            used.try_iter().for_each(drop);
+            parsed.send((games, give_back.clone())).is_ok()
+        };
+        is_over = match batch {
+            Ok(sections) => !parse_batch(sections, is_interrupted, prepare, &send),
+            Err(error) => !send(Err(error)),
+        };
     }
 }
 
+/// Parses the sections of a batch, and sends their games, a part of them where there are
+/// many. Returns false if nobody wants more.
+fn parse_batch<T>(
+    sections: Vec<(Section, Permit)>,
+    is_interrupted: &AtomicBool,
+    prepare: &impl Fn(Game) -> T,
+    send: &dyn Fn(io::Result<Vec<Prepared<T>>>) -> bool,
+) -> bool {
+    let mut parsed = Vec::with_capacity(sections.len());
+    let mut held = 0;
+    for (section, permit) in sections {
+        let mut take = |part: Prepared<T>| {
+            held += part.games.len() + part.skipped.len();
+            parsed.push(part);
+            if held < GAMES_AT_ONCE {
+                return true;
+            }
+            held = 0;
+            send(Ok(mem::take(&mut parsed)))
+        };
+        if !parse_section(section, permit, is_interrupted, prepare, &mut take) {
+            return false;
+        }
+    }
+    send(Ok(parsed))
+}
+
+/// Parses a section and gives it to `take`, in parts if it has many games. Returns false
+/// if that wants no more.
 fn parse_section<T>(
     section: Section,
     permit: Permit,
     is_interrupted: &AtomicBool,
     prepare: &impl Fn(Game) -> T,
-) -> Prepared<T> {
-    let not_utf8 = section.page.and_then(|_| section.not_utf8());
+    take: &mut dyn FnMut(Prepared<T>) -> bool,
+) -> bool {
+    let (section, permit) = (Arc::new(section), Arc::new(permit));
+    let mut not_utf8 = section.page.and_then(|_| section.not_utf8());
     let mut games: Vec<(Extent, Result<T, Error>)> = Vec::new();
     let mut liberties = Vec::new();
+    let mut part = |games, liberties, skipped| {
+        take(Prepared {
+            section: Arc::clone(&section),
+            games,
+            liberties,
+            skipped,
+            not_utf8: not_utf8.take(),
+            permit: Arc::clone(&permit),
+        })
+    };
     if let Some(error) = section.too_long() {
         let bytes = 0..section.text.len();
         let line = section.line;
@@ -199,6 +243,12 @@ fn parse_section<T>(
         let line = begin.line;
         if let Some((last, _)) = games.last_mut().filter(|_| is_open) {
             last.bytes.end = begin.offset;
+        }
+        if games.len() + skipped.len() >= GAMES_AT_ONCE {
+            let (liberties, skipped) = (mem::take(&mut liberties), mem::take(&mut skipped));
+            if !part(mem::take(&mut games), liberties, skipped) {
+                return false;
+            }
         }
         let (follows, last_line) = (rest.follows, rest.last_line);
         let Some(read) = rest.next_leniently() else {
@@ -241,14 +291,7 @@ fn parse_section<T>(
             }
         }
     }
-    Prepared {
-        section,
-        games,
-        liberties,
-        skipped,
-        not_utf8,
-        permit,
-    }
+    part(games, liberties, skipped)
 }
 
 /// Returns what is at `begin`, where a game was read or reading failed: text to be

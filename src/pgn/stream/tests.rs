@@ -441,6 +441,30 @@ fn the_first_error_ends_the_reading_on_all_cores() {
 }
 
 #[test]
+fn games_of_a_section_are_given_in_parts() {
+    let text = "1. e4 *\n".repeat(2000);
+    let (mut lines, mut most) = (Vec::new(), 0);
+    for_each_game_in_order::<_, io::Error>(
+        BufReader::new(text.as_bytes()),
+        |_| PAGE,
+        |game| assert_eq!(game.tree.len(), 1),
+        &AtomicBool::new(false),
+        |prepared| {
+            most = most.max(prepared.games.len());
+            for (extent, game) in &prepared.games {
+                assert_eq!(prepared.section.text_of(extent).trim_ascii(), b"1. e4 *");
+                assert!(game.is_ok());
+                lines.push(extent.line);
+            }
+            Ok(())
+        },
+    )
+    .unwrap();
+    assert!(lines.iter().copied().eq(1..=2000));
+    assert!(most <= 512, "{most}");
+}
+
+#[test]
 fn an_error_ends_the_reading_while_long_texts_wait_for_one_another() {
     let long = format!("{GAME}{{{}}} *\n\n", "x".repeat(1 << 22)).repeat(12);
     let result = for_each_game_in_order::<_, io::Error>(
