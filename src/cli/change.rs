@@ -196,7 +196,7 @@ impl Failure {
 }
 
 /// The failure for what could not be changed.
-fn failed(path: &Path, error: ChangeError) -> Failure {
+pub(super) fn failed(path: &Path, error: ChangeError) -> Failure {
     match error {
         // This one includes the name of the file.
         ChangeError::Save(SaveError::Base(error)) => Failure::new(error),

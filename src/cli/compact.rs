@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{Failure, print, progress};
-use crate::cbh::{self, ChangeError, Compacted, NewBase, OpenBase, SaveError};
+use super::{Failure, change, print, progress};
+use crate::cbh::{self, ChangeError, Compacted, NewBase, OpenBase};
 
 /// Arguments of `cbfs compact`.
 #[derive(Debug, clap::Args)]
@@ -17,12 +17,9 @@ pub(super) struct Args {
 
 /// Error for a base that cannot be opened. An unusable journal may contain
 /// saves; without them no copy is made.
-fn not_opened(args: &Args, error: &ChangeError) -> Failure {
-    match error {
-        error if error.is_of_journal() => {}
-        // Such an error names the file by itself.
-        ChangeError::Save(SaveError::Base(error)) => return Failure::new(error),
-        error => return Failure::about(&args.base, error),
+fn not_opened(args: &Args, error: ChangeError) -> Failure {
+    if !error.is_of_journal() {
+        return change::failed(&args.base, error);
     }
     let base = args.base.display();
     let advice = format!(
@@ -34,14 +31,10 @@ fn not_opened(args: &Args, error: &ChangeError) -> Failure {
 
 /// Error for a copy that was not made.
 fn not_copied(args: &Args, error: ChangeError) -> Failure {
-    match error {
-        error if error.is_without_room() => {
-            Failure::about(&args.new, "there is no room for the copy; none was made")
-        }
-        // Such an error names the file by itself.
-        ChangeError::Save(SaveError::Base(error)) => Failure::new(error),
-        error => Failure::about(&args.base, error),
+    if error.is_without_room() {
+        return Failure::about(&args.new, "there is no room for the copy; none was made");
     }
+    change::failed(&args.base, error)
 }
 
 /// Makes the copy, completely or not at all, and prints a summary.
@@ -52,7 +45,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     }
     let options = cbh::Options::default();
     let base = OpenBase::to_copy(&args.base, &options);
-    let base = base.map_err(|error| not_opened(args, &error))?;
+    let base = base.map_err(|error| not_opened(args, error))?;
     let new_base = NewBase::begin(&args.new).map_err(Failure::new)?;
     let bar = progress::bar(base.database.last_id(), quiet);
     let done = cbh::compact(&base, &new_base, &|records| bar.inc(records));

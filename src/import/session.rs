@@ -390,37 +390,22 @@ impl TextReading<'_, '_> {
                 return Err(ImportStop::Interrupted);
             }
             self.games += 1;
-            let passing = match game {
-                Ok(Ok(passing)) => passing,
-                Ok(Err(error)) => {
-                    let bad = self.unstorable(section, extent, error);
-                    self.bad(section, bad, section.text_of(extent))?;
-                    continue;
-                }
-                Err(error) => {
-                    let bad = self.no_game(section, extent, error);
-                    self.bad(section, bad, section.text_of(extent))?;
-                    continue;
-                }
-            };
-            match self.session.append(passing) {
-                Ok(None) => {}
-                Ok(Some(appended)) => {
-                    self.note_kept(section, extent, &appended);
-                    for unfit in &appended.unfit {
-                        let (counted, _) = (self.cut.entry(unfit.field))
-                            .or_insert_with(|| (CountedGames::default(), unfit.clone()));
-                        let place = || section.place_of_name(extent, unfit.field, &unfit.whole);
-                        counted.add_game(extent, place);
+            let bad = match game {
+                Err(error) => self.no_game(section, extent, error),
+                Ok(Err(error)) => self.unstorable(section, extent, error),
+                Ok(Ok(passing)) => match self.session.append(passing) {
+                    Err(ImportStop::Base(ChangeError::Save(error))) if error.is_of_game() => {
+                        self.unstorable(section, extent, &error)
                     }
-                    self.watch.appended(&appended);
-                }
-                Err(ImportStop::Base(ChangeError::Save(error))) if error.is_of_game() => {
-                    let bad = self.unstorable(section, extent, &error);
-                    self.bad(section, bad, section.text_of(extent))?;
-                }
-                Err(stop) => return Err(stop),
-            }
+                    appended => {
+                        if let Some(appended) = appended? {
+                            self.note(section, extent, &appended);
+                        }
+                        continue;
+                    }
+                },
+            };
+            self.bad(section, bad, section.text_of(extent))?;
         }
         if matches!(section.part, GamePart::Whole | GamePart::Begin) {
             return Ok(());
@@ -504,11 +489,19 @@ impl TextReading<'_, '_> {
         self.watch.bad(bad, BadText { bytes, has_more })
     }
 
-    fn note_kept(&mut self, section: &Section, game: &Extent, appended: &Appended) {
+    /// Takes note of what of an appended game is not stored as it is written.
+    fn note(&mut self, section: &Section, game: &Extent, appended: &Appended) {
         for kept in &appended.kept {
             let counted = self.kept.entry(kept.field).or_default();
             counted.add_game(game, || section.place_of_tag(game, kept.field));
         }
+        for unfit in &appended.unfit {
+            let (counted, _) = (self.cut.entry(unfit.field))
+                .or_insert_with(|| (CountedGames::default(), unfit.clone()));
+            let place = || section.place_of_name(game, unfit.field, &unfit.whole);
+            counted.add_game(game, place);
+        }
+        self.watch.appended(appended);
     }
 
     fn unstorable(&self, section: &Section, game: &Extent, error: &SaveError) -> BadGame {

@@ -680,7 +680,7 @@ fn is_control(byte: u8) -> bool {
 }
 
 /// Whether a byte is a space or sign of ASCII, which ends no line.
-const fn is_plain(byte: u8) -> bool {
+pub(super) const fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~')
 }
 

@@ -32,7 +32,7 @@ use super::braces::{begins_game_after_blank, begins_loose_tag, begins_tag_pair, 
 use super::decode::MAX_BYTES;
 use super::error::{Error, quoted};
 use super::lenient::{VariantName, place_of_name, place_of_tag, players_of, variant_of};
-use super::lexer::{line_begin, plain_tag_parts};
+use super::lexer::{is_plain, line_begin, plain_tag_parts};
 use super::page::EightBitPage;
 use super::place::{TextPlace, characters, doubtful};
 use memchr::memchr2;
@@ -1132,8 +1132,7 @@ fn ends_in_result(moves: &[u8]) -> bool {
 
 /// Whether a line has signs of ASCII only, none of which begins a tag pair or a comment.
 fn has_plain_moves(line: &[u8]) -> bool {
-    let is_of_moves =
-        |byte: u8| matches!(byte, b' '..=b'~') & !matches!(byte, b'[' | b'{' | b';' | b'%');
+    let is_of_moves = |byte: u8| is_plain(byte) & !matches!(byte, b'[' | b'{' | b';' | b'%');
     // Without a branch for each byte, compilers look at many at once.
     let all_are = |bytes: &[u8]| {
         bytes

@@ -8,10 +8,9 @@ use shakmaty::{CastlingSide, Color, Move, Role};
 
 use super::cipher::Cipher;
 use super::decode::USUAL;
-use super::opcode::{CASTLE_LONG, CASTLE_SHORT, NULL, POP, Step, TWO_BYTES, stepped};
+use super::opcode::{self, NULL, POP, Step, TWO_BYTES, stepped};
 use super::pieces::PieceList;
 use super::{HEAD_BYTES, word};
-
 use crate::game::Ply;
 
 /// Whether [`decode`](super::MoveDecoder::decode) gives this line of legal moves from
@@ -71,12 +70,7 @@ impl Codes<'_> {
         let Some(from) = self.pieces.square(self.turn, step.slot) else {
             let is_move = match m {
                 Move::Castle { king, rook } => {
-                    let side = CastlingSide::from_king_side(king < rook);
-                    code == if side.is_king_side() {
-                        CASTLE_SHORT
-                    } else {
-                        CASTLE_LONG
-                    }
+                    code == opcode::castling(CastlingSide::from_king_side(king < rook))
                 }
                 _ => code == TWO_BYTES && self.is_in_two_bytes(m),
             };

@@ -5,7 +5,7 @@ use std::fmt;
 use shakmaty::{CastlingSide, Color, Move, Role, Square};
 
 use super::cipher::Cipher;
-use super::opcode::{CASTLE_LONG, CASTLE_SHORT, NULL, POP, PUSH, TWO_BYTES, opcode_of};
+use super::opcode::{self, NULL, POP, PUSH, TWO_BYTES, opcode_of};
 use super::pieces::{PieceList, Slot};
 use super::sequence::Sequence;
 use super::setup::{CastlingRooks, StoredSetup};
@@ -255,11 +255,7 @@ impl StreamWriter {
             let to = side.king_to(self.turn);
             self.two_bytes(to, to, None);
         } else {
-            self.put(if side.is_king_side() {
-                CASTLE_SHORT
-            } else {
-                CASTLE_LONG
-            });
+            self.put(opcode::castling(side));
         }
     }
 

@@ -19,7 +19,7 @@
 //! the edge of the board for queens, rooks and bishops; a pawn's are relative
 //! to its own side.
 
-use shakmaty::{Color, Role, Square};
+use shakmaty::{CastlingSide, Color, Role, Square};
 
 use super::pieces::{SLOTS, Slot};
 
@@ -54,6 +54,16 @@ pub(crate) const NULL: u8 = 0;
 pub(crate) const CASTLE_SHORT: u8 = 9;
 /// Castling on the queen's side, but not in Chess960.
 pub(crate) const CASTLE_LONG: u8 = 10;
+/// Castling on a side, but not in Chess960.
+#[inline]
+pub(super) fn castling(side: CastlingSide) -> u8 {
+    if side.is_king_side() {
+        CASTLE_SHORT
+    } else {
+        CASTLE_LONG
+    }
+}
+
 /// A move in two more bytes, see [`word`](super::word).
 pub(crate) const TWO_BYTES: u8 = 235;
 /// Remember this place.

@@ -324,11 +324,8 @@ pub(super) fn usual_form(word: &[u8]) -> Option<Vec<u8>> {
     let is_small = squares.contains(|c: char| matches!(c, 'a'..='h'));
     // No pawn is told by the file that it goes to, so `CC3` is none either.
     let is_told_again = squares.starts_with(first);
-    let is_file = match first {
-        'a'..='h' => !squares.is_empty(),
-        'A'..='H' => !squares.is_empty() && !is_small && !is_told_again,
-        _ => false,
-    };
+    let is_capital = matches!(first, 'A'..='H') && !is_small && !is_told_again;
+    let is_file = !squares.is_empty() && (matches!(first, 'a'..='h') || is_capital);
     let begin = if is_file && !matches!(first, 'B') || squares.len() == 1 {
         first.to_ascii_lowercase()
     } else {

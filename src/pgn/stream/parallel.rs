@@ -174,8 +174,8 @@ fn parse<T>(
     }
 }
 
-/// Parses the sections of a batch, and sends their games, a part of them where there are
-/// many. Returns false if nobody wants more.
+/// Parses the sections of a batch and sends their games, in parts if there are many.
+/// Returns whether `send` still accepts games.
 fn parse_batch<T>(
     sections: Vec<(Section, Permit)>,
     is_interrupted: &AtomicBool,
@@ -201,8 +201,8 @@ fn parse_batch<T>(
     send(Ok(parsed))
 }
 
-/// Parses a section and gives it to `take`, in parts if it has many games. Returns false
-/// if that wants no more.
+/// Parses a section and passes it to `take`, in parts if it has many games. Returns
+/// whether `take` still accepts parts.
 fn parse_section<T>(
     section: Section,
     permit: Permit,

@@ -106,12 +106,8 @@ pub(super) fn round(text: &str) -> (u8, u8) {
 /// Whether round and subround are all that a round says: whether it would be
 /// shown so, but for `5(2)`, leading zeros and blanks.
 pub(super) fn is_plain_round(text: &str) -> bool {
-    if is_shown_so(text) {
-        return true;
-    }
-    let shown = shown_round(text);
     let text = text.trim();
-    if text.is_empty() || text.as_bytes() == shown {
+    if text.is_empty() || is_shown_so(text) {
         return true;
     }
     let dotted = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
@@ -120,7 +116,7 @@ pub(super) fn is_plain_round(text: &str) -> bool {
     };
     let parts = dotted.split('.').map(|part| part.trim_start_matches('0'));
     let plain = parts.collect::<Vec<_>>().join(".");
-    plain.as_bytes() == shown
+    plain.as_bytes() == shown_round(text)
 }
 
 /// Whether a round is written as we write it.

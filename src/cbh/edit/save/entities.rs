@@ -86,7 +86,7 @@ pub(super) struct FoundEntity {
 }
 
 impl FoundEntity {
-    /// What was found is not new for the next game.
+    /// Returns what a later game finds: the same entity, which is not new any more.
     fn again(self) -> FoundEntity {
         FoundEntity {
             is_new: false,
