@@ -98,44 +98,14 @@ pub(super) fn steps(side: Color, role: Role, takes: bool, square: Square) -> Bit
     reached_by(side, role, of_pawn, square)
 }
 
-/// The squares between two squares of one line.
-static BETWEEN: [[Bitboard; 64]; 64] = all_between();
-
-#[expect(
-    clippy::indexing_slicing,
-    clippy::large_stack_arrays,
-    reason = "evaluated by the compiler"
-)]
-const fn all_between() -> [[Bitboard; 64]; 64] {
-    let mut table = [[Bitboard::EMPTY; 64]; 64];
-    let mut at = 0;
-    while at < 64 * 64 {
-        table[at / 64][at % 64] = attacks::between(Square::ALL[at / 64], Square::ALL[at % 64]);
-        at += 1;
-    }
-    table
-}
-
 /// The squares between two squares of one rank, file or diagonal; otherwise
 /// empty.
 #[inline]
-#[expect(clippy::indexing_slicing, reason = "64 squares")]
 pub(super) fn between(a: Square, b: Square) -> Bitboard {
-    BETWEEN[a as usize & 63][b as usize & 63]
-}
-
-/// The squares that a piece passes on its way to a square that it reaches on an
-/// empty board. Kings and knights pass none, which takes the same
-/// entry of the table for all their moves.
-#[inline]
-#[expect(clippy::indexing_slicing, reason = "64 squares")]
-pub(super) fn passed(role: Role, from: Square, to: Square) -> Bitboard {
-    let squares = if matches!(role, Role::Knight | Role::King) {
-        0
-    } else {
-        63
-    };
-    BETWEEN[from as usize & squares][to as usize & squares]
+    // Of a table of their own a game would use as much again of the first-level cache.
+    let (a_only, b_only) = (1_u64 << a.to_u32(), 1_u64 << b.to_u32());
+    let span = a_only.wrapping_sub(1) ^ b_only.wrapping_sub(1);
+    line(a, b) & Bitboard(span & !(a_only | b_only))
 }
 
 /// The square that a pawn passes by a double step.
@@ -162,16 +132,13 @@ mod tests {
     fn squares_that_pieces_pass_are_those_between() {
         for from in Square::ALL {
             for to in Square::ALL {
-                let between = attacks::between(from, to);
-                for role in Role::ALL.into_iter().filter(|role| *role != Role::Pawn) {
-                    if on_empty_board(role, from).contains(to) {
-                        assert_eq!(passed(role, from, to), between);
-                    }
-                }
+                assert_eq!(between(from, to), attacks::between(from, to));
                 let goes =
                     |side: Color| steps(side, Role::Pawn, false, from) | pawn_attacks(side, from);
                 if Color::ALL.into_iter().any(|side| goes(side).contains(to)) {
-                    let passed = between.first().filter(|_| from.file() == to.file());
+                    let passed = between(from, to)
+                        .first()
+                        .filter(|_| from.file() == to.file());
                     assert_eq!(passed_by_pawn(from, to), passed);
                 }
             }

@@ -5,9 +5,9 @@
 //! cases, such as king moves and pieces that may be pinned, are in separate
 //! functions, which keeps the common path short.
 
-use shakmaty::{Bitboard, CastlingSide, Rank, Role, Square};
+use shakmaty::{Bitboard, CastlingSide, Color, Rank, Role, Square};
 
-use super::attacks::{between, king_attacks, line, on_empty_board, passed, pawn_attacks, steps};
+use super::attacks::{between, king_attacks, line, on_empty_board, pawn_attacks, steps};
 use super::board::with_free_path;
 use super::{Position, San};
 
@@ -43,16 +43,29 @@ impl Position {
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    pub(super) fn meets_check(&mut self, reached: Bitboard, from: Square, to: Square) -> bool {
-        let Some(king) = self.king() else {
+    pub(super) fn meets_check(
+        &mut self,
+        us: Color,
+        reached: Bitboard,
+        from: Square,
+        to: Square,
+    ) -> bool {
+        let Some(king) = self.board.king_of(us) else {
             self.aimed = Bitboard::EMPTY;
             return false;
         };
-        self.aimed = self.board.aimed_at(king, !self.turn);
+        self.aimed = self.board.aimed_at(king, !us);
         if reached.contains(king) && (between(to, king) & self.board.occupied()).is_empty() {
             return true;
         }
-        self.aimed.intersects(line(king, from)) && self.checkers().any()
+        self.aimed.intersects(line(king, from)) && self.is_uncovered(king)
+    }
+
+    /// Returns whether nothing stands between the king and one of the pieces that aim
+    /// at it.
+    #[inline(never)]
+    fn is_uncovered(&self, king: Square) -> bool {
+        with_free_path(self.aimed, king, self.board.occupied()).any()
     }
 
     /// Returns whether a pawn on `from` can capture en passant on `to`.
@@ -78,28 +91,29 @@ impl Position {
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    pub(super) fn is_legal_step(&self, role: Role, from: Square, to: Square) -> bool {
+    pub(super) fn is_legal_step(&self, us: Color, role: Role, from: Square, to: Square) -> bool {
         let occupied = self.board.occupied();
-        let is_free = (passed(role, from, to) & occupied).is_empty();
+        let is_free = (between(from, to) & occupied).is_empty();
         let takes = occupied.contains(to);
-        let reaches = steps(self.turn, role, takes, from).contains(to);
-        self.may_leave(role, from, to) & is_free & reaches && self.leaves_king_safe(role, from, to)
+        let reaches = steps(us, role, takes, from).contains(to);
+        self.may_leave(us, role, from, to) & is_free & reaches
+            && self.leaves_king_safe(us, role, from, to)
     }
 
     /// Returns whether the promotion of a pawn is legal.
     pub(super) fn is_legal_promotion(&self, from: Square, to: Square, promotion: Role) -> bool {
         Bitboard::BACKRANKS.contains(to)
             && !matches!(promotion, Role::Pawn | Role::King)
-            && self.may_leave(Role::Pawn, from, to)
+            && self.may_leave(self.turn, Role::Pawn, from, to)
             && self.pawn_reach(from).contains(to)
-            && self.leaves_king_safe(Role::Pawn, from, to)
+            && self.leaves_king_safe(self.turn, Role::Pawn, from, to)
     }
 
     /// Returns whether this piece of ours is on `from`, and neither one of ours
     /// nor a king on `to`.
     #[inline]
-    fn may_leave(&self, role: Role, from: Square, to: Square) -> bool {
-        let ours = self.board.by_color(self.turn);
+    fn may_leave(&self, us: Color, role: Role, from: Square, to: Square) -> bool {
+        let ours = self.board.by_color(us);
         let closed = ours | self.board.by_role(Role::King);
         (self.board.role_at(from) == Some(role)) & ours.contains(from) & !closed.contains(to)
     }
@@ -122,8 +136,8 @@ impl Position {
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    fn leaves_king_safe(&self, role: Role, from: Square, to: Square) -> bool {
-        let Some(king) = self.king() else {
+    fn leaves_king_safe(&self, us: Color, role: Role, from: Square, to: Square) -> bool {
+        let Some(king) = self.board.king_of(us) else {
             return true;
         };
         // Most moves uncover nothing: no piece behind the moving one aims at
@@ -220,9 +234,9 @@ impl Position {
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    pub(super) fn san_of_step(&self, role: Role, from: Square, to: Square) -> San {
+    pub(super) fn san_of_step(&self, us: Color, role: Role, from: Square, to: Square) -> San {
         let takes = self.board.occupied().contains(to);
-        let kind = self.our(role).without(from);
+        let kind = self.board.by_piece(role.of(us)).without(from);
         let rivals = kind & on_empty_board(role, to);
         if rivals.any() {
             return self.san_among(rivals, role, from, to);
@@ -237,7 +251,7 @@ impl Position {
     fn san_among(&self, rivals: Bitboard, role: Role, from: Square, to: Square) -> San {
         let mut san = San::letter(role);
         let rivals = with_free_path(rivals, to, self.board.occupied()).into_iter();
-        let rivals = rivals.filter(|rival| self.leaves_king_safe(role, *rival, to));
+        let rivals = rivals.filter(|rival| self.leaves_king_safe(self.turn, role, *rival, to));
         let rivals: Bitboard = rivals.collect();
         let shares_file = (rivals & Bitboard::from_file(from.file())).any();
         let shares_rank = (rivals & Bitboard::from_rank(from.rank())).any();

@@ -148,7 +148,9 @@ impl Position {
                 to,
                 promotion,
             } if self.board.role_at(to) == capture => match (role, promotion) {
-                (role, None) => self.play_step(role, from, to).map(|(_, san)| san),
+                (role, None) => self
+                    .play_step(self.turn, role, from, to)
+                    .map(|(_, san)| san),
                 (Role::Pawn, Some(promotion)) => self.play_promotion(from, to, promotion),
                 _ => Err(IllegalMove),
             },
@@ -165,17 +167,17 @@ impl Position {
     #[inline(always)]
     pub(super) fn play_step(
         &mut self,
+        us: Color,
         role: Role,
         from: Square,
         to: Square,
     ) -> Result<(Option<Role>, San), IllegalMove> {
-        if !self.is_legal_step(role, from, to) {
+        if !self.is_legal_step(us, role, from, to) {
             return Err(IllegalMove);
         }
-        let us = self.turn;
-        let san = self.san_of_step(role, from, to);
-        let taken = self.make_step(role, from, to);
-        let gives_check = self.meets_check(attacked(us, role, to), from, to);
+        let san = self.san_of_step(us, role, from, to);
+        let taken = self.make_step(us, role, from, to);
+        let gives_check = self.meets_check(!us, attacked(us, role, to), from, to);
         Ok((taken, self.marked(san, gives_check)))
     }
 
@@ -187,7 +189,7 @@ impl Position {
         let taken = self.make_promotion(from, to, role);
         let mut san = San::of_step(Role::Pawn, from.file(), taken.is_some(), to);
         san.push_promotion(role);
-        let gives_check = self.meets_check(on_empty_board(role, to), from, to);
+        let gives_check = self.meets_check(self.turn, on_empty_board(role, to), from, to);
         Ok(self.marked(san, gives_check))
     }
 
@@ -198,22 +200,22 @@ impl Position {
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    fn make_step(&mut self, role: Role, from: Square, to: Square) -> Option<Role> {
-        let taken = self.take(to);
-        self.board.relocate(role.of(self.turn), from, to);
+    fn make_step(&mut self, us: Color, role: Role, from: Square, to: Square) -> Option<Role> {
+        let taken = self.take(!us, to);
+        self.board.relocate(role.of(us), from, to);
         self.castling_rights = self.castling_rights.without(from).without(to);
         if role == Role::King {
             self.lose_castling();
         }
         let passed = passed_by_pawn(from, to);
         self.en_passant_square = passed.filter(|_| role == Role::Pawn);
-        self.turn = !self.turn;
+        self.turn = !us;
         taken
     }
 
     /// Makes a pawn on `from` a piece of a kind on `to`; returns what it takes.
     fn make_promotion(&mut self, from: Square, to: Square, role: Role) -> Option<Role> {
-        let taken = self.take(to);
+        let taken = self.take(!self.turn, to);
         self.board.remove(self.turn.pawn(), from);
         self.board.put(role.of(self.turn), to);
         self.castling_rights = self.castling_rights.without(to);
@@ -224,10 +226,10 @@ impl Position {
 
     /// Removes the opponent's piece on a square; returns its kind.
     #[inline]
-    fn take(&mut self, on: Square) -> Option<Role> {
+    fn take(&mut self, them: Color, on: Square) -> Option<Role> {
         let taken = self.board.role_at(on);
         if let Some(role) = taken {
-            self.board.remove(role.of(!self.turn), on);
+            self.board.remove(role.of(them), on);
         }
         taken
     }
@@ -287,7 +289,7 @@ impl Position {
                     promotion: Some(role),
                     ..
                 } => self.make_promotion(from, to, role),
-                Move::Normal { role, from, to, .. } => self.make_step(role, from, to),
+                Move::Normal { role, from, to, .. } => self.make_step(self.turn, role, from, to),
                 _ => {
                     self.apply_special(m);
                     None
@@ -316,7 +318,7 @@ impl Position {
                 to,
                 promotion,
             } if self.board.role_at(to) == capture => match (role, promotion) {
-                (role, None) => self.is_legal_step(role, from, to),
+                (role, None) => self.is_legal_step(self.turn, role, from, to),
                 (Role::Pawn, Some(promotion)) => self.is_legal_promotion(from, to, promotion),
                 _ => false,
             },

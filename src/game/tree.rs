@@ -1,6 +1,6 @@
 //! The moves of a game: a tree of plies in one vector.
 
-use shakmaty::{Move, Role, Square};
+use shakmaty::{Color, Move, Role, Square};
 
 use super::{IllegalMove, Position, San};
 
@@ -37,40 +37,30 @@ impl PlyId {
 /// a child.
 const NONE: PlyId = PlyId::START;
 
-/// One ply, with its links.
+/// One ply.
 #[derive(Clone, Copy, Debug)]
 pub struct Ply {
     /// The move; `None` is a null move.
     pub mv: Option<Move>,
     /// Its notation, with check and mate marks.
     pub san: San,
+}
+
+impl Ply {
+    /// Stands for the start.
+    const START: Ply = Ply {
+        mv: None,
+        san: San::NULL,
+    };
+}
+
+/// Where a ply stands in the tree.
+#[derive(Clone, Copy, Debug)]
+struct Links {
     parent: PlyId,
     first_child: PlyId,
     last_child: PlyId,
     next_sibling: PlyId,
-}
-
-impl Ply {
-    /// The main continuation.
-    #[inline]
-    pub fn first_child(&self) -> Option<PlyId> {
-        self.first_child.given()
-    }
-
-    /// The next alternative to this ply, in stored order.
-    #[inline]
-    pub fn next_sibling(&self) -> Option<PlyId> {
-        self.next_sibling.given()
-    }
-
-    const START: Ply = Ply {
-        mv: None,
-        san: San::NULL,
-        parent: NONE,
-        first_child: NONE,
-        last_child: NONE,
-        next_sibling: NONE,
-    };
 }
 
 /// A main line with variations, nested to any depth.
@@ -81,7 +71,9 @@ impl Ply {
 pub struct MoveTree {
     /// `plies[0]` is the start.
     plies: Vec<Ply>,
-    has_variations: bool,
+    /// Those of each ply and of the start. Empty as long as each ply follows the one
+    /// that was added before, as in most games.
+    links: Vec<Links>,
 }
 
 impl Default for MoveTree {
@@ -91,7 +83,7 @@ impl Default for MoveTree {
         plies.push(Ply::START);
         MoveTree {
             plies,
-            has_variations: false,
+            links: Vec::new(),
         }
     }
 }
@@ -101,7 +93,7 @@ impl MoveTree {
     pub fn clear(&mut self) {
         self.plies.clear();
         self.plies.push(Ply::START);
-        self.has_variations = false;
+        self.links.clear();
     }
 
     /// Number of plies, main line and variations.
@@ -133,17 +125,23 @@ impl MoveTree {
 
     /// The main continuation of `id`.
     pub fn first_child(&self, id: PlyId) -> Option<PlyId> {
-        self.link(id, |ply| ply.first_child)
+        if self.links.is_empty() {
+            return self.added_after(id);
+        }
+        self.link(id, |links| links.first_child)
     }
 
     /// The next alternative to `id`, in stored order.
     pub fn next_sibling(&self, id: PlyId) -> Option<PlyId> {
-        self.link(id, |ply| ply.next_sibling)
+        self.link(id, |links| links.next_sibling)
     }
 
     /// The ply before `id`; `None` if `id` is the first ply.
     pub fn parent(&self, id: PlyId) -> Option<PlyId> {
-        self.link(id, |ply| ply.parent)
+        if self.links.is_empty() {
+            return self.added_before(id);
+        }
+        self.link(id, |links| links.parent)
     }
 
     /// The plies of the main line, in order.
@@ -153,54 +151,90 @@ impl MoveTree {
 
     /// The plies of the main line, in order, if there is no variation.
     pub fn only_line(&self) -> Option<&[Ply]> {
-        // Without variations each ply follows the one that was added before.
         let plies = self.plies.get(1..)?;
-        (!self.has_variations).then_some(plies)
+        self.links.is_empty().then_some(plies)
     }
 
     /// Number of plies of the main line. Takes time linear in it if there are variations.
     pub fn main_line_len(&self) -> usize {
-        if self.has_variations {
-            self.main_line().count()
-        } else {
+        if self.links.is_empty() {
             self.len()
+        } else {
+            self.main_line().count()
         }
     }
 
+    /// The ply that was added after this one.
     #[inline]
-    fn link(&self, id: PlyId, of: impl Fn(&Ply) -> PlyId) -> Option<PlyId> {
-        self.plies.get(id.index()).map(of).and_then(PlyId::given)
+    fn added_after(&self, id: PlyId) -> Option<PlyId> {
+        self.place(id.index() + 1)
+    }
+
+    /// The ply that was added before this one.
+    #[inline]
+    fn added_before(&self, id: PlyId) -> Option<PlyId> {
+        let known = self.place(id.index())?;
+        PlyId(known.0.checked_sub(1)?).given()
+    }
+
+    #[inline]
+    fn link(&self, id: PlyId, of: impl Fn(&Links) -> PlyId) -> Option<PlyId> {
+        self.links.get(id.index()).map(of).and_then(PlyId::given)
     }
 
     /// Adds a ply after `parent`: as its main continuation if it has none, else
     /// as the last alternative.
-    #[inline]
-    fn add(&mut self, parent: PlyId, mv: Option<Move>, san: San) -> PlyId {
+    #[expect(
+        clippy::inline_always,
+        reason = "once for each side in the loop over the moves of a game"
+    )]
+    #[inline(always)]
+    fn add(&mut self, parent: PlyId, ply: Ply) -> PlyId {
+        let id = if self.links.is_empty() && parent.index() + 1 == self.plies.len() {
+            PlyId(parent.0 + 1)
+        } else {
+            self.link_next(parent)
+        };
+        self.plies.push(ply);
+        id
+    }
+
+    /// Links the ply that is added next. Returns its id.
+    #[inline(never)]
+    fn link_next(&mut self, parent: PlyId) -> PlyId {
+        if self.links.is_empty() {
+            self.link_line();
+        }
         // The caller has checked that the tree is not full.
         let id = PlyId(u32::try_from(self.plies.len()).unwrap_or(u32::MAX));
-        if let Some(parent) = self.plies.get_mut(parent.index()) {
-            let previous = std::mem::replace(&mut parent.last_child, id);
+        if let Some(links) = self.links.get_mut(parent.index()) {
+            let previous = std::mem::replace(&mut links.last_child, id);
             if previous == NONE {
-                parent.first_child = id;
-            } else {
-                self.link_behind(previous, id);
+                links.first_child = id;
+            } else if let Some(links) = self.links.get_mut(previous.index()) {
+                links.next_sibling = id;
             }
         }
-        self.plies.push(Ply {
-            mv,
-            san,
+        self.links.push(Links {
             parent,
-            ..Ply::START
+            first_child: NONE,
+            last_child: NONE,
+            next_sibling: NONE,
         });
         id
     }
 
-    /// Makes a ply the next alternative to another.
+    /// Links plies of which each follows the one before.
     #[cold]
-    fn link_behind(&mut self, previous: PlyId, id: PlyId) {
-        self.has_variations = true;
-        if let Some(previous) = self.plies.get_mut(previous.index()) {
-            previous.next_sibling = id;
+    fn link_line(&mut self) {
+        for id in self.places() {
+            let next = self.added_after(id).unwrap_or(NONE);
+            self.links.push(Links {
+                parent: self.added_before(id).unwrap_or(NONE),
+                first_child: next,
+                last_child: next,
+                next_sibling: NONE,
+            });
         }
     }
 }
@@ -268,12 +302,11 @@ impl<'t> TreeBuilder<'t> {
     #[inline]
     pub fn play(&mut self, m: Move) -> Result<PlyId, IllegalMove> {
         let san = self.here.position.play(m)?;
-        self.here.at = self.tree.add(self.here.at, Some(m), san);
-        Ok(self.here.at)
+        Ok(self.add(Some(m), san))
     }
 
-    /// Plays a move that is no castling and no promotion, as
-    /// [`play`](TreeBuilder::play). Returns the square on which it takes.
+    /// Plays a move, no castling and no promotion, of the side to move, as
+    /// [`play`](TreeBuilder::play). Returns what it takes.
     ///
     /// # Errors
     ///
@@ -285,13 +318,12 @@ impl<'t> TreeBuilder<'t> {
     #[inline(always)]
     pub fn play_step(
         &mut self,
+        us: Color,
         role: Role,
         from: Square,
         to: Square,
-    ) -> Result<Option<Square>, IllegalMove> {
-        let Ok((capture, san)) = self.here.position.play_step(role, from, to) else {
-            return self.take_in_passing(role, from, to);
-        };
+    ) -> Result<Option<Role>, IllegalMove> {
+        let (capture, san) = self.here.position.play_step(us, role, from, to)?;
         let m = Move::Normal {
             role,
             from,
@@ -299,30 +331,24 @@ impl<'t> TreeBuilder<'t> {
             to,
             promotion: None,
         };
-        self.here.at = self.tree.add(self.here.at, Some(m), san);
-        Ok(capture.map(|_| to))
+        self.add(Some(m), san);
+        Ok(capture)
     }
 
-    /// Plays what is no legal step, if it is a pawn that takes en passant.
-    #[cold]
-    fn take_in_passing(
-        &mut self,
-        role: Role,
-        from: Square,
-        to: Square,
-    ) -> Result<Option<Square>, IllegalMove> {
-        if role != Role::Pawn {
-            return Err(IllegalMove);
-        }
-        self.play(Move::EnPassant { from, to })?;
-        Ok(Some(Square::from_coords(to.file(), from.rank())))
+    #[expect(
+        clippy::inline_always,
+        reason = "once for each side in the loop over the moves of a game"
+    )]
+    #[inline(always)]
+    fn add(&mut self, mv: Option<Move>, san: San) -> PlyId {
+        self.here.at = self.tree.add(self.here.at, Ply { mv, san });
+        self.here.at
     }
 
     /// Adds a null move; it is allowed in check too.
     pub fn play_null(&mut self) -> PlyId {
         self.here.position.play_null();
-        self.here.at = self.tree.add(self.here.at, None, San::NULL);
-        self.here.at
+        self.add(None, San::NULL)
     }
 
     /// The current point, for [`resume`](TreeBuilder::resume).
@@ -376,17 +402,56 @@ mod tests {
             (Some(c5), None)
         );
         assert_eq!((tree.parent(c5), tree.first_child(c5)), (Some(e4), None));
-        let first = tree.ply(e4).unwrap();
         assert_eq!(
-            (first.first_child(), first.next_sibling()),
+            (tree.first_child(e4), tree.next_sibling(e4)),
             (Some(e5), None)
         );
-        assert_eq!(tree.ply(e5).unwrap().next_sibling(), Some(c5));
         assert_eq!(tree.place(c5.index()), Some(c5));
         assert_eq!((tree.place(0), tree.place(4)), (Some(PlyId::START), None));
         assert!(tree.only_line().is_none());
         tree.clear();
         assert!(tree.is_empty());
+        assert!(tree.only_line().is_some_and(<[Ply]>::is_empty));
+    }
+
+    #[test]
+    fn plies_of_one_line_follow_each_other_also_once_there_is_a_variation() {
+        let mut tree = MoveTree::default();
+        let mut line = TreeBuilder::new(&mut tree, &Position::default());
+        let start = line.branch();
+        let main = [line.play_null(), line.play_null(), line.play_null()];
+        let links = |tree: &MoveTree| {
+            let links = tree.places().map(|id| {
+                let (parent, first) = (tree.parent(id), tree.first_child(id));
+                (parent, first, tree.next_sibling(id))
+            });
+            links.collect::<Vec<_>>()
+        };
+        let [first, second, third] = main.map(Some);
+        let of_line = [
+            (None, first, None),
+            (None, second, None),
+            (first, third, None),
+            (second, None, None),
+        ];
+        let beyond = PlyId(4);
+        assert_eq!(
+            (tree.parent(beyond), tree.first_child(beyond)),
+            (None, None)
+        );
+        assert_eq!(links(&tree), of_line);
+        assert_eq!(tree.only_line().map(<[Ply]>::len), Some(3));
+        let mut line = TreeBuilder {
+            tree: &mut tree,
+            here: start,
+        };
+        let other = Some(line.play_null());
+        let mut of_tree = of_line.to_vec();
+        of_tree[1].2 = other;
+        of_tree.push((None, None, None));
+        assert_eq!(links(&tree), of_tree);
+        assert_eq!((tree.main_line_len(), tree.len()), (3, 4));
+        assert!(tree.main_line().eq(main));
     }
 
     #[test]
@@ -397,19 +462,19 @@ mod tests {
         let mut tree = MoveTree::default();
         let mut line = TreeBuilder::new(&mut tree, &position);
         let start = line.branch();
-        let takes = line.play_step(Role::Bishop, Square::C1, Square::H6);
-        assert_eq!(takes, Ok(Some(Square::H6)));
+        let takes = line.play_step(Color::White, Role::Bishop, Square::C1, Square::H6);
+        assert_eq!(takes, Ok(Some(Role::Pawn)));
         let reached = line.position().board().role_at(Square::H6);
         assert_eq!(reached, Some(Role::Bishop));
-        let aside = line.play_step(Role::Knight, Square::D6, Square::E4);
+        let aside = line.play_step(Color::Black, Role::Knight, Square::D6, Square::E4);
         assert_eq!(aside, Ok(None));
         line.resume(start.clone());
-        let takes = line.play_step(Role::Pawn, Square::E5, Square::D6);
-        assert_eq!(takes, Ok(Some(Square::D6)));
+        let takes = line.play_step(Color::White, Role::Pawn, Square::E5, Square::D6);
+        assert_eq!(takes, Ok(Some(Role::Knight)));
         line.resume(start);
-        let passes = line.play_step(Role::Pawn, Square::E5, Square::F6);
-        assert_eq!(passes, Ok(Some(Square::F5)));
-        let far = line.play_step(Role::King, Square::E8, Square::F6);
+        let passes = line.play_step(Color::White, Role::Pawn, Square::E5, Square::F6);
+        assert_eq!(passes, Err(IllegalMove), "en passant");
+        let far = line.play_step(Color::Black, Role::King, Square::E8, Square::F6);
         assert_eq!(far, Err(IllegalMove));
     }
 

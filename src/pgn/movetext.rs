@@ -68,8 +68,8 @@ impl<'g> MoveText<'g, '_> {
                 needs_number |= self.remarks_before(main, CommentPlace::Before);
                 self.number(half_move, needs_number);
                 needs_number = self.ply(main, ply);
-                next = ply.first_child();
-                if let Some(variation) = ply.next_sibling() {
+                next = self.tree.first_child(main);
+                if let Some(variation) = self.tree.next_sibling(main) {
                     needs_number = self.open(variation, half_move);
                     forks.push(Fork {
                         next,
@@ -132,12 +132,12 @@ impl<'g> MoveText<'g, '_> {
         needs_number: &mut bool,
     ) -> (Option<PlyId>, u32) {
         while let Some((id, ply)) = next.and_then(|id| Some((id, self.tree.ply(id)?)))
-            && ply.next_sibling().is_none()
+            && self.tree.next_sibling(id).is_none()
             && self.remarks(id).is_empty()
         {
             self.number(half_move, std::mem::take(needs_number));
             self.writer.short_word(ply.san.after_blank(), ply.san.len());
-            next = ply.first_child();
+            next = self.tree.first_child(id);
             half_move += 1;
         }
         (next, half_move)

@@ -8,7 +8,7 @@ use shakmaty::{CastlingSide, Color, Move, Role};
 
 use super::cipher::Cipher;
 use super::decode::USUAL;
-use super::opcode::{self, NULL, POP, Step, TWO_BYTES, stepped};
+use super::opcode::{self, NULL, POP, Step, TWO_BYTES};
 use super::pieces::PieceList;
 use super::{HEAD_BYTES, word};
 use crate::game::Ply;
@@ -77,7 +77,7 @@ impl Codes<'_> {
             self.pieces.play(self.turn, m);
             return is_move;
         };
-        let to = stepped(from, step.files, step.ranks);
+        let to = step.target(from);
         let is_step = match m {
             Move::Normal {
                 role,

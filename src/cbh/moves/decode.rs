@@ -1,18 +1,19 @@
 //! Blob → start position and move tree.
 
+use std::convert::Infallible;
 use std::sync::LazyLock;
 
 use shakmaty::{Bitboard, CastlingMode, CastlingSide, Color, File, Move, Rank, Role, Square};
 
 use super::cipher::Cipher;
-use super::opcode::{OPCODES, Opcode, Step, stepped};
+use super::opcode::{OPCODES, Opcode, Step};
 use super::pieces::PieceList;
 use super::setup::{CastlingRooks, StoredSetup};
 use super::word;
 use super::{HEAD_BYTES, MAX_DEPTH, SET_UP};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::base::facts::move_count;
-use crate::game::{Branch, Game, MAX_PLIES, PlyId, Position, Start, TreeBuilder};
+use crate::game::{Branch, Game, IllegalMove, MAX_PLIES, PlyId, Position, Start, TreeBuilder};
 
 /// The size of the blob that begins with `head`, its four bytes included.
 ///
@@ -264,6 +265,28 @@ impl Encoding {
     }
 }
 
+/// Steps, of which the next one is looked up already. It is a variable of its own, which
+/// stays in registers.
+struct StepsAhead<'a> {
+    cipher: Cipher,
+    /// Those behind the next one.
+    bytes: std::slice::Iter<'a, u8>,
+    next: Option<Step>,
+}
+
+impl StepsAhead<'_> {
+    /// Looks up the next step, before which there are so many moves, modulo 256.
+    #[inline]
+    fn look_up(&mut self, color: Color, count: u8) {
+        let code = |byte: &u8| self.cipher.decode(*byte, count);
+        self.next = self
+            .bytes
+            .next()
+            .map(code)
+            .map(|code| Step::of(color, code));
+    }
+}
+
 /// A move stream on its way into a tree.
 struct StreamReader<'a, 'g> {
     encoding: Encoding,
@@ -321,36 +344,38 @@ impl StreamReader<'_, '_> {
     /// Plays steps. Returns the first opcode that is none, or moves no piece; `None`
     /// at the end of the data.
     fn steps(&mut self) -> Result<Option<u8>, DecodeStop> {
-        let cipher = self.encoding.cipher;
         let bytes = self.reader.rest();
+        let color = self.line.position().turn();
         // A ply takes a byte, so these are no more than there is room for.
-        let steps = bytes.get(..self.line.room()).unwrap_or(bytes);
-        let step_at = |at: usize, color: Color, count: u8| {
-            let byte = *steps.get(at)?;
-            Some(Step::of(color, cipher.decode(byte, count)))
+        let bytes = bytes.get(..self.line.room()).unwrap_or(bytes);
+        let mut ahead = StepsAhead {
+            cipher: self.encoding.cipher,
+            bytes: bytes.iter(),
+            next: None,
         };
-        // Counted in variables of their own, which stay in registers.
-        let (mut at, mut count) = (0, self.count);
-        let mut color = self.line.position().turn();
-        let mut next = step_at(at, color, count);
-        let mut played = Ok(());
-        while let Some(step) = next
-            && let Some(from) = self.pieces.square(color, step.slot)
-        {
-            // Looked up while this one is played, else each move would wait for that.
-            next = step_at(at + 1, !color, count.wrapping_add(1));
-            played = self.step(color, step, from);
-            if played.is_err() {
-                break;
-            }
-            at += 1;
-            count = count.wrapping_add(1);
-            color = !color;
-        }
-        self.reader.skip(at).ok();
-        self.count = count;
+        ahead.look_up(color, self.count);
+        let Err(end) = self.play_all(color, &mut ahead);
+        let left = ahead.bytes.as_slice().len() + usize::from(ahead.next.is_some());
+        self.reader.skip(bytes.len().saturating_sub(left)).ok();
         let code = self.next();
-        played.map(|()| code)
+        end.map_or(Ok(code), Err)
+    }
+
+    /// Plays steps from `first`'s on. Returns why the next one cannot be played, or
+    /// `None` if it is no step.
+    fn play_all(
+        &mut self,
+        first: Color,
+        ahead: &mut StepsAhead<'_>,
+    ) -> Result<Infallible, Option<DecodeStop>> {
+        // The compiler makes code for each side, which needs no look-ups by side.
+        if first.is_black() {
+            self.step(Color::Black, ahead)?;
+        }
+        loop {
+            self.step(Color::White, ahead)?;
+            self.step(Color::Black, ahead)?;
+        }
     }
 
     fn simple(&mut self) -> Result<(), DecodeStop> {
@@ -495,19 +520,37 @@ impl StreamReader<'_, '_> {
         Ok(())
     }
 
-    /// Plays the step of the piece on `from`.
+    /// Plays the next step, which is `color`'s.
     #[expect(
         clippy::inline_always,
-        reason = "once in the loop over the moves of a game"
+        reason = "once for each side in the loop over the moves of a game"
     )]
     #[inline(always)]
-    fn step(&mut self, color: Color, step: Step, from: Square) -> Result<(), DecodeStop> {
-        let to = stepped(from, step.files, step.ranks);
-        let played = self.line.play_step(step.role, from, to);
-        if let Some(taken_on) = played.map_err(|_| DecodeStop::IllegalMove)? {
-            self.pieces.capture(!color, taken_on);
+    fn step(&mut self, color: Color, ahead: &mut StepsAhead<'_>) -> Result<(), Option<DecodeStop>> {
+        let step = ahead.next.ok_or(None)?;
+        let from = self.pieces.square(color, step.slot).ok_or(None)?;
+        // Looked up while this one is played, else each move would wait for that.
+        ahead.look_up(!color, self.count.wrapping_add(1));
+        let to = step.target(from);
+        match self.line.play_step(color, step.role, from, to) {
+            Ok(None) => {}
+            Ok(Some(_)) => drop(self.pieces.capture(!color, to)),
+            Err(_) => self.take_in_passing(step.role, from, to)?,
         }
         self.pieces.relocate_slot(color, step.slot, to);
+        self.count = self.count.wrapping_add(1);
+        Ok(())
+    }
+
+    /// Plays what is no legal step, if it is a pawn that takes en passant.
+    #[cold]
+    fn take_in_passing(&mut self, role: Role, from: Square, to: Square) -> Result<(), DecodeStop> {
+        let them = !self.line.position().turn();
+        let m = Some(Move::EnPassant { from, to }).filter(|_| role == Role::Pawn);
+        let played = m.ok_or(IllegalMove).and_then(|m| self.line.play(m));
+        played.map_err(|_| DecodeStop::IllegalMove)?;
+        let taken_on = Square::from_coords(to.file(), from.rank());
+        self.pieces.capture(them, taken_on);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use shakmaty::{Bitboard, CastlingSide, Role};
 
 use super::decode::{Encoding, USUAL};
 use super::numbered::{Moved, NumberedBoard, Unclear};
-use super::opcode::{OPCODES, Opcode, Step, stepped};
+use super::opcode::{OPCODES, Opcode, Step};
 use super::{HEAD_BYTES, SET_UP, word};
 use crate::bytes::ByteReader;
 use crate::game::{Glimpse, Moments, MoveEffect, Placement, Position};
@@ -119,7 +119,7 @@ impl MainLine<'_> {
                 self.count = self.count.wrapping_add(1);
                 // Looked up while this one is played.
                 self.ahead = self.next().map(|code| (code, Step::of(!turn, code)));
-                let to = stepped(from, step.files, step.ranks);
+                let to = step.target(from);
                 let moved = self.board.play(Some(step.slot), step.role, from, to)?;
                 return Ok(Some(moved));
             }

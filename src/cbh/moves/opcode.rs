@@ -76,16 +76,10 @@ pub(crate) const POP: u8 = 255;
 #[inline]
 pub(crate) fn opcode_of(slot: Slot, files: i8, ranks: i8) -> Option<u8> {
     let of_slot = OPCODES_BY_STEP.get(slot.index())?;
-    let opcode = of_slot.get(step_index(files, ranks)).copied()?;
+    let opcode = of_slot
+        .get(usize::from(step_index(files, ranks)))
+        .copied()?;
     (opcode != NO_STEP).then_some(opcode)
-}
-
-/// The square so many files and ranks on, around the edges of the board.
-#[inline]
-pub(crate) fn stepped(from: Square, files: i8, ranks: i8) -> Square {
-    // The number of a square has its rank above the three bits of its file.
-    let stepped = |by: i8| from.to_u32().wrapping_add_signed(i32::from(by));
-    Square::new(stepped(files) & 7 | stepped(ranks << 3) & 0o70)
 }
 
 /// A step of the piece of a slot.
@@ -95,18 +89,35 @@ pub(super) struct Step {
     pub(super) slot: Slot,
     /// That of the slot: so it is not looked up for each move.
     pub(super) role: Role,
-    /// Files to the right and ranks up, seen from White, around the edge of the
-    /// board.
-    pub(super) files: i8,
-    pub(super) ranks: i8,
+    /// The [`step_index`] of its files and ranks, seen from White.
+    by: u8,
 }
 
 impl Step {
+    /// That of an opcode that is no step.
+    pub(super) const NONE: Step = Step {
+        slot: Slot::NONE,
+        role: Role::Pawn,
+        by: 0,
+    };
+
     /// The step that an opcode is for a side.
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "256 steps for each side")]
     pub(super) fn of(side: Color, opcode: u8) -> Step {
         STEPS_BY_OPCODE[usize::from(side.is_black())][usize::from(opcode)]
+    }
+
+    /// The square to which it goes, around the edges of the board.
+    #[inline]
+    pub(super) fn target(self, from: Square) -> Square {
+        // The number of a square has its rank above the three bits of its file. Both
+        // are added at once; the highest bit of each is added apart, so that it
+        // carries nothing.
+        let from = from as u8;
+        let lower = (from & 0o33) + (self.by & 0o33);
+        let highest = (from ^ self.by) & 0o44;
+        Square::new(u32::from(lower ^ highest))
     }
 }
 
@@ -117,12 +128,7 @@ static STEPS_BY_OPCODE: [[Step; 256]; 2] = [steps_by_opcode(1), steps_by_opcode(
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
 const fn steps_by_opcode(forward: i8) -> [Step; 256] {
     let opcodes = table();
-    let mut steps = [Step {
-        slot: Slot::NONE,
-        role: Role::Pawn,
-        files: 0,
-        ranks: 0,
-    }; 256];
+    let mut steps = [Step::NONE; 256];
     let mut at = 0;
     while at < steps.len() {
         let (slot, sign, files, ranks) = match opcodes[at] {
@@ -133,8 +139,7 @@ const fn steps_by_opcode(forward: i8) -> [Step; 256] {
         steps[at] = Step {
             slot,
             role: slot.role(),
-            files: files * sign,
-            ranks: ranks * sign,
+            by: step_index(files * sign, ranks * sign),
         };
         at += 1;
     }
@@ -152,8 +157,8 @@ const NO_STEP: u8 = NULL;
 
 /// A step around the edge of the board as a number below 64. Kings, knights
 /// and pawns never go round it, but no two of their steps are the same there.
-const fn step_index(files: i8, ranks: i8) -> usize {
-    (files.rem_euclid(8) as usize) << 3 | ranks.rem_euclid(8) as usize
+const fn step_index(files: i8, ranks: i8) -> u8 {
+    (ranks.rem_euclid(8) << 3 | files.rem_euclid(8)).cast_unsigned()
 }
 
 /// Goes through the opcodes from the last to the first, so that of two the
@@ -167,7 +172,7 @@ const fn inverse(opcodes: &[Opcode; 256]) -> [[u8; 64]; SLOTS] {
         if let Opcode::Step(slot, files, ranks) | Opcode::PawnStep(slot, files, ranks) =
             opcodes[opcode as usize]
         {
-            steps[slot.index()][step_index(files, ranks)] = opcode;
+            steps[slot.index()][step_index(files, ranks) as usize] = opcode;
         }
         opcode -= 1;
     }
@@ -306,6 +311,36 @@ mod tests {
         }
         assert_eq!(opcode_of(Slot::KING, 0, 2), None);
         assert_eq!(opcode_of(Slot::new(Role::Knight, 0), 0, 0), None);
+    }
+
+    #[test]
+    fn a_step_goes_around_the_edges_of_the_board() {
+        let sides = [(Color::White, 1), (Color::Black, -1)];
+        let mut seen = 0;
+        for (opcode, meaning) in (0..=u8::MAX).zip(OPCODES) {
+            for (side, forward) in sides {
+                let (slot, files, ranks) = match meaning {
+                    Opcode::Step(slot, files, ranks) => (slot, files, ranks),
+                    Opcode::PawnStep(slot, files, ranks) => {
+                        (slot, files * forward, ranks * forward)
+                    }
+                    _ => continue,
+                };
+                let step = Step::of(side, opcode);
+                assert_eq!((step.slot, step.role), (slot, slot.role()));
+                for from in Square::ALL {
+                    let to = step.target(from);
+                    let on = |line: u32, by: i8| (line.cast_signed() + i32::from(by)).rem_euclid(8);
+                    let (file, rank) = from.coords();
+                    let expected = (on(file.into(), files), on(rank.into(), ranks));
+                    let (file, rank) = to.coords();
+                    let reached = (u32::from(file).cast_signed(), u32::from(rank).cast_signed());
+                    assert_eq!(reached, expected, "{opcode} from {from}");
+                    seen += 1;
+                }
+            }
+        }
+        assert_eq!(seen, 2 * 64 * (256 - 17 - 7));
     }
 
     #[test]
