@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -1021,6 +1022,28 @@ fn a_full_disk_refuses_a_save_and_keeps_the_base_whole() {
     daemon.start(&["ro"]);
     assert_eq!(daemon.text(1), expected);
     daemon.end();
+    // What fits into the journal but not into the base besides is kept there, and told.
+    daemon.start(&["rw"]);
+    let mut filler = File::create(disk.path().join("filler")).unwrap();
+    while free_bytes(disk.path()) > 220_000 {
+        filler.write_all(&[0; 4096]).unwrap();
+    }
+    let remark = format!("{{{}}} 1. ", "word ".repeat(12_000));
+    for number in 1..=3 {
+        let text = daemon.text(number).replacen("1. ", &remark, 1);
+        save(&daemon.game(number), &text).unwrap();
+    }
+    let expected = [1, 2, 3].map(|number| daemon.text(number));
+    let output = cbfs(["umount".into(), daemon.at("")]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = "saves are not durable yet: No space left on device";
+    assert!(stderr(&output).contains(told), "{}", stderr(&output));
+    daemon.wait();
+    drop(filler);
+    fs::remove_file(disk.path().join("filler")).unwrap();
+    daemon.start(&["rw"]);
+    assert_eq!([1, 2, 3].map(|number| daemon.text(number)), expected);
+    daemon.end();
     daemon.assert_sound();
     drop(daemon);
     assert!(
@@ -1246,4 +1269,42 @@ fn memory_of_large_drafts_is_freed() {
     let kilobytes = anonymous.unwrap().trim().strip_suffix(" kB").unwrap();
     let kilobytes: u64 = kilobytes.parse().unwrap();
     assert!(kilobytes < 64 << 10, "{kilobytes} kB");
+}
+
+#[test]
+fn another_user_than_root_deletes_restores_and_renames() {
+    if !common::has_fuse() || !nix::unistd::geteuid().is_root() {
+        // The other tests are of such a user then.
+        return;
+    }
+    const NOBODY: u32 = 65_534;
+    let mut daemon = Daemon::idle(&common::fixture(SAMPLE));
+    let folder = daemon.at("").parent().unwrap().to_path_buf();
+    fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+    daemon.start(&["rw,allow_other,uid=65534,gid=65534"]);
+    let script = "set -e
+        rm games/000001.pgn; mv deleted/000001.pgn games/
+        mv games/000002.pgn deleted/; mv deleted/000002.pgn games/
+        sed -i 's/Morphy, Paul/Morphy, P./' players/*Morphy*/*.pgn
+        mv 'players/Anderssen, Adolf' players/Adolf
+        mv annotators/cbfs annotators/Nobody
+        mv 'sources/Old masters' sources/Masters
+        mv 'teams/SK Köln' teams/Köln
+        mv 'tournaments/Hastings (Hastings) 1895' 'tournaments/Hastings (England) 1895'
+        ! touch eco/x; ! touch players/x; ! mkdir players/x";
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", script]).current_dir(daemon.at(""));
+    let output = shell.uid(NOBODY).gid(NOBODY).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    for path in [
+        "games/000001.pgn",
+        "games/000002.pgn",
+        "players/Adolf",
+        "annotators/Nobody",
+        "sources/Masters",
+        "teams/Köln",
+        "tournaments/Hastings (England) 1895",
+    ] {
+        assert!(daemon.at(path).exists(), "{path}");
+    }
 }

@@ -67,6 +67,23 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Err(error) => return Err(Failure::about(&args.mountpoint, error.desc())),
     }
     let connection = Path::new("/sys/fs/fuse/connections").join(connection);
+    let ended = wait_for_end(args, &connection, server, daemon.is_dead);
+    ended.map_err(|why| failed(&why))?;
+    match daemon.sync_error {
+        None => Ok(()),
+        Some(error) => Err(failed(&format!(
+            "it is unmounted, but saves are not durable yet: {error}; `cbfs check` says what is left to do"
+        ))),
+    }
+}
+
+/// Waits until the daemon has ended, and ends it if it does not by itself.
+fn wait_for_end(
+    args: &Args,
+    connection: &Path,
+    server: Option<Server>,
+    is_dead: bool,
+) -> Result<(), String> {
     // While it runs it may hold the lock of the base, which then cannot be
     // mounted again.
     let is_over = || !connection.exists() && !server.as_ref().is_some_and(Server::is_running);
@@ -75,14 +92,15 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
     if args.wait.is_some() && connection.exists() {
         let abort = connection.join("abort");
-        fs::write(&abort, "1").map_err(|error| Failure::about(&abort, error))?;
+        fs::write(&abort, "1").map_err(|error| format!("{}: {error}", abort.display()))?;
     }
     match server {
-        Some(server) => end(&server).map_err(|why| failed(&why)),
-        None if daemon.is_dead || args.wait.is_some() => Ok(()),
-        None => Err(failed(
-            "the process that serves it was not found; it ends when nothing uses the mount any more",
-        )),
+        Some(server) => end(&server),
+        None if is_dead || args.wait.is_some() => Ok(()),
+        None => Err(
+            "the process that serves it was not found; it ends when nothing uses the mount any more"
+                .to_owned(),
+        ),
     }
 }
 
@@ -122,6 +140,8 @@ struct DaemonState {
     process: Option<i32>,
     /// Whether the daemon has died.
     is_dead: bool,
+    /// Why saves could not be synced.
+    sync_error: Option<io::Error>,
 }
 
 /// Syncs all saves to disk. The daemon does that in any case, but after
@@ -131,14 +151,13 @@ fn sync(place: &Path, timeout: Duration) -> DaemonState {
     let (done, synced) = mpsc::channel();
     let place = place.to_path_buf();
     thread::spawn(move || {
-        let root = File::open(&place);
-        let is_dead = root
-            .as_ref()
-            .is_err_and(|error| error.raw_os_error() == Some(libc::ENOTCONN));
-        // The daemon reports errors.
-        let _ = root.and_then(|root| root.sync_all());
-        let process = process_of(&place);
-        let _ = done.send(DaemonState { process, is_dead });
+        let synced = File::open(&place).and_then(|root| root.sync_all());
+        let is_end = |error: &io::Error| error.raw_os_error() == Some(libc::ENOTCONN);
+        let _ = done.send(DaemonState {
+            is_dead: synced.as_ref().is_err_and(is_end),
+            sync_error: synced.err().filter(|error| !is_end(error)),
+            process: process_of(&place),
+        });
     });
     synced.recv_timeout(timeout).unwrap_or_default()
 }

@@ -1,10 +1,12 @@
 //! Modes and times, directory sync, and the end of writing.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 
 use super::Drafts;
 use crate::fs::editor::Role;
+use crate::fs::mount::live_base::LiveBase;
 use crate::fs::{Attr, Error, Ino, NodeKind, status as about};
 
 /// A name that no game and no import has.
@@ -22,7 +24,11 @@ impl Drafts {
             return Ok(inner == about::REJECTED);
         }
         if attr.kind == NodeKind::Directory {
-            return Ok(Drafts::role(&live, attr.ino, SCRATCH)? != Role::Refused);
+            // For other users than root the kernel refuses what the mode does not allow.
+            let names_change = Drafts::ask(&live, |editor| {
+                editor.lists_deleted(inner) || editor.renames_in(inner)
+            })?;
+            return Ok(names_change || Drafts::role(&live, attr.ino, SCRATCH)? != Role::Refused);
         }
         match Drafts::check_writable(&live, attr.ino) {
             Ok(()) => Ok(true),
@@ -70,10 +76,11 @@ impl Drafts {
     ///
     /// That of the medium.
     pub fn fsync_directory(&self, ino: Ino) -> Result<(), Error> {
-        match self.mount.base(ino)? {
-            Some(live) if live.is_editable() => live.sync(),
-            _ => Ok(()),
-        }
+        let bases = match self.mount.base(ino)? {
+            Some(live) => vec![live],
+            None => self.mount.live_bases(),
+        };
+        sync_all(&bases)
     }
 
     /// Returns whether names have changed since the last call, so that the
@@ -104,12 +111,12 @@ impl Drafts {
         for id in unsaved {
             self.keep_draft(id, "the mount ended before it was closed");
         }
-        let mut synced = Ok(());
-        for live in &live_bases {
-            if live.is_editable() {
-                synced = synced.and(live.sync());
-            }
-        }
-        synced
+        sync_all(&live_bases)
     }
+}
+
+/// Syncs the bases that can be written, also those behind one that fails.
+fn sync_all(bases: &[Arc<LiveBase>]) -> Result<(), Error> {
+    let editable = bases.iter().filter(|live| live.is_editable());
+    editable.fold(Ok(()), |synced, live| synced.and(live.sync()))
 }

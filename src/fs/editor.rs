@@ -113,8 +113,7 @@ pub trait Editor {
 
     /// Whether the text of `file`, one of the many, may be replaced where it
     /// lies; not so if it was deleted.
-    fn is_editable(&self, file: Ino) -> bool {
-        let _ = file;
+    fn is_editable(&self, _: Ino) -> bool {
         true
     }
 
@@ -126,8 +125,12 @@ pub trait Editor {
 
     /// Whether `directory` lists the files that are deleted: to move one there
     /// is to delete it.
-    fn lists_deleted(&self, directory: Ino) -> bool {
-        let _ = directory;
+    fn lists_deleted(&self, _: Ino) -> bool {
+        false
+    }
+
+    /// Whether the directories in `directory` can be renamed.
+    fn renames_in(&self, _: Ino) -> bool {
         false
     }
 
@@ -164,8 +167,7 @@ pub trait Editor {
 
     /// Whether what is written in `directory` is imported without its bad
     /// games.
-    fn skips_bad(&self, directory: Ino) -> bool {
-        let _ = directory;
+    fn skips_bad(&self, _: Ino) -> bool {
         false
     }
 
@@ -191,8 +193,7 @@ pub trait Editor {
     /// # Errors
     ///
     /// As [`rename`](Editor::rename), if `into` were the name.
-    fn merge(&self, directory: Ino, from: &[u8], into: Ino) -> Result<Saved, Refusal> {
-        let _ = (directory, from, into);
+    fn merge(&self, _: Ino, _: &[u8], _: Ino) -> Result<Saved, Refusal> {
         Err(Error::NotPermitted.into())
     }
 

@@ -245,14 +245,12 @@ pub trait Volume: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`Error::NotFound`], or that of reading.
-    fn size(&self, ino: Ino) -> Result<u64, Error> {
-        let _ = ino;
+    fn size(&self, _: Ino) -> Result<u64, Error> {
         Err(Error::NotFound)
     }
 
     /// As [`size`](Volume::size), if that can be told at once.
-    fn known_size(&self, ino: Ino) -> Option<u64> {
-        let _ = ino;
+    fn known_size(&self, _: Ino) -> Option<u64> {
         None
     }
 
@@ -310,8 +308,7 @@ pub trait Volume: Debug + Send + Sync {
     /// Whether a file of [`Size::Known`] is one of the disk, shown as it is:
     /// then it is another content exactly when its length or time is another.
     /// All others count as changed whenever the volume is opened anew.
-    fn is_as_stored(&self, ino: Ino) -> bool {
-        let _ = ino;
+    fn is_as_stored(&self, _: Ino) -> bool {
         false
     }
 
@@ -328,15 +325,12 @@ pub trait Volume: Debug + Send + Sync {
     /// Returns whether the number is valid only while the volume remembers it.
     /// The volume remembers it while the kernel has it;
     /// [`forget`](Volume::forget) reports the end.
-    fn is_held(&self, ino: Ino) -> bool {
-        let _ = ino;
+    fn is_held(&self, _: Ino) -> bool {
         false
     }
 
     /// Reports that the kernel no longer has this number.
-    fn forget(&self, ino: Ino) {
-        let _ = ino;
-    }
+    fn forget(&self, _: Ino) {}
 
     /// How large the whole is.
     fn statistics(&self) -> VolumeSize;

@@ -60,7 +60,7 @@ pub use result::GameResult;
 pub use san::San;
 pub use shown::{
     MAX_WORD_BYTES, ShownWord, cut, shown_characters, shown_in_comment, shown_in_quotes,
-    shown_words, word_parts,
+    shown_words,
 };
 pub use start::Start;
 pub use tree::{Branch, MAX_PLIES, MoveTree, Ply, PlyId, TreeBuilder, USUAL_PLIES};

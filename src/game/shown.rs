@@ -2,7 +2,7 @@
 //!
 //! A comment shows blanks, line breaks and control characters as one blank, and
 //! none at the ends. It shows braces as parentheses. A word has at most
-//! [`MAX_WORD_BYTES`]; longer ones are split. Between `[` and `%` a blank is
+//! [`MAX_WORD_BYTES`]; longer ones are split here. Between `[` and `%` a blank is
 //! removed; it only kept the words from being read as a command.
 
 use std::borrow::Cow;
@@ -65,15 +65,6 @@ pub fn cut(text: &str, most: usize) -> &str {
     let ends = (0..=most.min(text.len())).rev();
     let mut whole = ends.filter_map(|end| text.get(..end));
     whole.next().unwrap_or_default()
-}
-
-/// Splits a word into parts of at most [`MAX_WORD_BYTES`], between characters.
-pub fn word_parts(mut word: &str) -> impl Iterator<Item = &str> {
-    std::iter::from_fn(move || {
-        let (part, rest) = word.split_at_checked(cut(word, MAX_WORD_BYTES).len())?;
-        word = rest;
-        Some(part).filter(|part| !part.is_empty())
-    })
 }
 
 /// Returns whether a comment shows this character as a blank.
@@ -168,7 +159,5 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].range, 0..200);
         assert_eq!(found[1].range, 200..300);
-        let parts: Vec<&str> = word_parts(&long).collect();
-        assert_eq!(parts, [&found[0].word, &found[1].word]);
     }
 }

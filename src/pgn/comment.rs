@@ -6,11 +6,10 @@
 //! tag `CbhLang`. Other commands are in the first comment.
 
 use super::command::{self, CommandOrText};
+use super::long_words;
 use super::private_tags::{PrivateTags, Style};
 use super::writer::LineWriter;
-use crate::game::{
-    Annotation, AnnotationText, MAX_WORD_BYTES, Nation, shown_in_comment, word_parts,
-};
+use crate::game::{Annotation, AnnotationText, MAX_WORD_BYTES, Nation, shown_in_comment};
 
 /// Which of a place's remarks a comment is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +67,7 @@ pub(super) fn encode<'a>(
     }
     let count = texts.len().max(usize::from(!commands.is_empty()));
     for at in 0..count {
-        let mut comment = Comment::new(writer);
+        let mut comment = Comment::new(writer, !private.is_clean);
         match place {
             _ if private.is_clean => {}
             // Some readers fail on a command without an operand.
@@ -106,7 +105,7 @@ pub(super) fn encode<'a>(
 /// the usual ones.
 pub(super) fn encode_symbols(places: [u8; 3], writer: &mut LineWriter<'_>) {
     let [on_move, on_position, prefix] = places;
-    let mut comment = Comment::new(writer);
+    let mut comment = Comment::new(writer, true);
     comment.command(&format!("[%cbsym {on_move},{on_position},{prefix}]"));
     comment.end();
 }
@@ -115,13 +114,16 @@ pub(super) fn encode_symbols(places: [u8; 3], writer: &mut LineWriter<'_>) {
 struct Comment<'w, 'o> {
     writer: &'w mut LineWriter<'o>,
     is_open: bool,
+    /// Whether a long word can be put together again.
+    joins_parts: bool,
 }
 
 impl<'w, 'o> Comment<'w, 'o> {
-    fn new(writer: &'w mut LineWriter<'o>) -> Comment<'w, 'o> {
+    fn new(writer: &'w mut LineWriter<'o>, joins_parts: bool) -> Comment<'w, 'o> {
         Comment {
             writer,
             is_open: false,
+            joins_parts,
         }
     }
 
@@ -138,9 +140,7 @@ impl<'w, 'o> Comment<'w, 'o> {
 
     fn command(&mut self, command: &str) {
         for word in command.split(' ').filter(|word| !word.is_empty()) {
-            for part in word_parts(word) {
-                self.word(part);
-            }
+            self.long_word(word);
         }
     }
 
@@ -156,9 +156,22 @@ impl<'w, 'o> Comment<'w, 'o> {
         }
         let disarmed = disarmed(text, place);
         let shown: String = disarmed.chars().map(shown_in_comment).collect();
-        for part in shown.split_whitespace().flat_map(word_parts) {
-            self.word(part);
+        for word in shown.split_whitespace() {
+            self.long_word(word);
         }
+    }
+
+    /// Writes a word in parts if it is too long.
+    fn long_word(&mut self, word: &str) {
+        let (parts, last) = long_words::parted(word);
+        for part in parts {
+            self.word(part);
+            if self.joins_parts {
+                self.writer
+                    .glue(long_words::JOINER.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        }
+        self.word(last);
     }
 
     /// A word that begins with `%` must not begin a line, where it would end

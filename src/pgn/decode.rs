@@ -13,6 +13,7 @@ use super::lenient::{
     is_position, nag_of, with_plain_signs,
 };
 use super::lexer::{self, Lexer, Token};
+use super::long_words;
 use super::notation::Notation;
 use super::numbers::{Disproof, Follows, MoveNumber, MoveNumbers};
 use super::page::EightBitPage;
@@ -370,8 +371,7 @@ impl<'t> MoveText<'_, 't> {
                     return self.agreed(lexer, place, result);
                 }
                 Token::Number(written) => self.numbers.read(place, written),
-                // Some programs end variations with a result.
-                Token::Result(_) => {}
+                Token::Result(result) => self.result_in_variation(lexer, place, result)?,
                 Token::Tag(ref pair) if self.before.is_some() && !tags::begins_game(pair.name) => {
                     let found = format!("a tag {} amid the moves", quoted(pair.name.as_bytes()));
                     return Err(lexer.error(place, found, MOVE_OR_RESULT));
@@ -745,7 +745,7 @@ impl<'t> MoveText<'_, 't> {
         lexer: &Lexer<'_>,
         place: TextPlace,
     ) -> Result<(), Error> {
-        let (comment, damage) = without_damage(comment);
+        let (comment, damage) = without_damage(long_words::joined(comment));
         if let Some(command) = damage
             && !self.leniency.accept(Liberty::Damage)
         {
@@ -897,6 +897,25 @@ impl<'t> MoveText<'_, 't> {
         Err(lexer.error(place, found, "the same result in both"))
     }
 
+    /// Leaves out the result with which some programs end variations.
+    fn result_in_variation(
+        &mut self,
+        lexer: &Lexer<'t>,
+        place: TextPlace,
+        result: GameResult,
+    ) -> Result<(), Error> {
+        if result == GameResult::Line {
+            return Ok(());
+        }
+        self.leniency.notes(Liberty::ResultInVariation);
+        let is_last = matches!(lexer.clone().next(), Ok((_, Token::Close)));
+        if is_last || self.leniency.is_on() {
+            return Ok(());
+        }
+        let found = format!("the result {} amid a variation", result.pgn());
+        Err(lexer.error(place, found, "a move or )"))
+    }
+
     /// Takes a second result, and gives what both say.
     fn result_again(
         &mut self,
@@ -904,16 +923,24 @@ impl<'t> MoveText<'_, 't> {
         first: GameResult,
     ) -> Result<Option<GameResult>, Error> {
         let mut ahead = lexer.clone();
-        let Ok((place, Token::Result(second))) = ahead.next() else {
-            return Ok(None);
+        let (place, second) = match ahead.next() {
+            Ok((place, Token::Result(second))) => (place, second),
+            // No game begins with castling.
+            Ok((place, Token::Word(word))) if *word == *b"0-0" && ahead.is_at_game_end() => {
+                (place, GameResult::BothLost)
+            }
+            _ => return Ok(None),
         };
         let line = lexer.text().get(place.offset..).unwrap_or_default();
         if place.line > lexer.here().line && are_words(line) {
             return Ok(None);
         }
-        let is_same = first.pgn() == second.pgn() || second == GameResult::Line;
+        let adds_nothing = first.pgn() == second.pgn() && second != GameResult::BothLost;
+        let is_same = adds_nothing || second == GameResult::Line || first == second;
         if !is_same && first != GameResult::Line {
-            let found = format!("the result {} behind {}", second.pgn(), first.pgn());
+            let [first, second] =
+                [first, second].map(|result| result.beyond_pgn().unwrap_or(result.pgn()));
+            let found = format!("the result {second} behind {first}");
             return Err(lexer.error(place, found, "one result, and the next game"));
         }
         *lexer = ahead;

@@ -4,7 +4,8 @@
 //! liberties. Each [`Liberty`] is reported; nothing is made up. A strict read also
 //! reports some: where the text means the same as ours but is written in another form.
 //! Piece letters of another language are accepted only if the whole game is legal with
-//! them, and not legal in English.
+//! them and not in English, and if more tells the language than a few moves with letters
+//! that English has, too.
 
 mod language;
 mod words;
@@ -85,6 +86,8 @@ pub enum Liberty {
     Damage,
     /// A result twice.
     ResultTwice,
+    /// `(1... c5 1-0)`; at the end of a variation strict PGN too.
+    ResultInVariation,
     /// `e4 e5 +-` at the end of moves, where no result says so.
     Judgement,
     /// `ed`, `OO`, `nf3`, `5254`, `Qd8ch`, `e4=`
@@ -230,6 +233,7 @@ impl fmt::Display for Liberty {
             }
             Liberty::NoSetUp => "a tag SetUp or FEN without a position; left out",
             Liberty::ResultTwice => "a result twice; read as one",
+            Liberty::ResultInVariation => "a result in a variation; left out",
             Liberty::Judgement => "+- or -+ behind the last move, where no result says so; read as a NAG",
             Liberty::MoveForm => "moves in another form, such as ed, OO, nf3, 5254, Qd8ch or e4=; read as moves",
             Liberty::OtherNag => "a NAG above $255, or without a number; kept as a remark",
@@ -277,6 +281,7 @@ pub(super) struct Leniency {
     mode: Mode,
     language: Option<&'static Language>,
     others: Others,
+    letters: LettersSeen,
     /// Pieces in small letters.
     small: SmallPieces,
     /// Whether the last word in capitals is a move of a pawn and of a bishop.
@@ -294,6 +299,35 @@ pub(super) struct Leniency {
     pub(super) reads_repeats: bool,
     /// Statistics of the move numbers.
     pub(super) counted: NumberCounts,
+}
+
+/// What tells that the letters of a game are those of a language.
+#[derive(Clone, Copy, Debug, Default)]
+struct LettersSeen {
+    /// The moves that its letters make others than English ones.
+    moves: u32,
+    last: Option<TextPlace>,
+    /// Whether one has a letter that no English move has.
+    has_foreign: bool,
+}
+
+impl LettersSeen {
+    /// Single moves with letters that English has may as well be mistakes: `Kg1` of a
+    /// king that cannot go there is no Turkish rook.
+    const ENOUGH: u32 = 4;
+
+    fn see(&mut self, word: &[u8], place: TextPlace) {
+        let is_foreign = |byte: &u8| match byte {
+            b'A'..=b'Z' => !language::ENGLISH.contains(byte) && *byte != b'O',
+            _ => !byte.is_ascii(),
+        };
+        self.has_foreign |= word.iter().any(is_foreign);
+        self.moves += u32::from(self.last.replace(place) != Some(place));
+    }
+
+    fn are_enough(self) -> bool {
+        self.has_foreign || self.moves >= LettersSeen::ENOUGH
+    }
 }
 
 /// Piece letters in lower case: `nf3`, `bb5`.
@@ -517,14 +551,12 @@ impl Leniency {
         let Some(language) = self.language else {
             return Some(plain);
         };
-        let english = match plain {
-            Cow::Borrowed(word) => language.in_english(word)?,
-            Cow::Owned(word) => Cow::Owned(language.in_english(&word)?.into_owned()),
-        };
-        if *english != *word {
+        let english = language.in_english(&plain)?.into_owned();
+        if english != *plain {
             self.accept(Liberty::Letters(language.name));
+            self.letters.see(&plain, self.here);
         }
-        Some(english)
+        Some(Cow::Owned(english))
     }
 
     /// The result that a word of no result of PGN says.
@@ -709,9 +741,17 @@ fn read_once<'t>(begin: &Lexer<'t>, reading: LenientReading, reads_repeats: bool
     let read = read_game(&mut lexer, &mut leniency);
     let mut taken = leniency.taken;
     taken.append(lexer.taken());
-    let reached = lexer.offset();
+    let mut reached = lexer.offset();
+    let mut read = read;
     if let Some(language) = reading.language {
         taken.note(Liberty::Letters(language.name), begin.here());
+        if !leniency.letters.are_enough() {
+            // What is wrong with it in English is told.
+            let found = format!("no more than a letter that could be of {}", language.name);
+            read =
+                read.and_then(|_| Err(begin.error(begin.here(), found, "English piece letters")));
+            reached = 0;
+        }
     }
     let counted = leniency.counted;
     let understood = |game| Understood {

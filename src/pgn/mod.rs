@@ -37,6 +37,7 @@ mod error;
 mod exact;
 mod lenient;
 mod lexer;
+mod long_words;
 mod movetext;
 mod notation;
 mod numbers;

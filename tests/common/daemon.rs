@@ -207,7 +207,8 @@ impl Daemon {
         kill(Pid::from_raw(process), signal).unwrap();
     }
 
-    fn wait(&mut self) {
+    /// Waits for the daemon, which something else ends.
+    pub fn wait(&mut self) {
         let mut child = self.child.take().unwrap();
         let start = Instant::now();
         while child.try_wait().unwrap().is_none() {

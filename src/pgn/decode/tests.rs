@@ -27,6 +27,34 @@ fn check(cases: &[(&str, &str)]) {
 }
 
 #[test]
+fn long_words_of_remarks_come_back_whole() {
+    let page = format!("https://example.org/{}", "path/".repeat(100));
+    let chinese = "棋".repeat(300);
+    let command = format!("[%foo {}]", "y".repeat(500));
+    for remark in [
+        &page,
+        &chinese,
+        &format!("see {page} and {chinese}, {page}"),
+        &command,
+        &format!("{command} {chinese}"),
+    ] {
+        let game =
+            decode(format!("1. e4 {{{remark}}} ({{{remark}}} 1. d4) e5 *").as_bytes()).unwrap();
+        let mut out = Vec::new();
+        crate::pgn::encode(&game, &[], &mut out);
+        let text = String::from_utf8(out).unwrap();
+        let words = text.lines().filter(|line| !line.starts_with('['));
+        let longest = words.flat_map(str::split_whitespace).map(str::len).max();
+        // One brace or bracket may be glued to a word of 200 bytes.
+        assert!(longest.is_some_and(|longest| longest <= 203), "{longest:?}");
+        let again = decode(text.as_bytes()).unwrap();
+        assert_eq!(again.annotations, game.annotations, "{remark}");
+        let told = format!("{:?}", again.annotations);
+        assert_eq!(told.matches(remark.as_str()).count(), 2, "{told}");
+    }
+}
+
+#[test]
 fn pgn_of_common_programs_is_read() {
     check(&[
         ("*", "*"),

@@ -69,7 +69,7 @@ fn results_are_understood_however_they_are_written() {
         (
             "1. e4 (1. d4 0:1) e5 1-0",
             "1. e4 (1. d4) 1... e5 1-0",
-            &[ResultSpelling],
+            &[Liberty::ResultInVariation, ResultSpelling],
         ),
     ]);
     let contradicts = "[Result \"1-0\"]\n\n1. e4 0-1";
@@ -160,6 +160,7 @@ fn a_result_twice_makes_no_second_game() {
         ("1. e4 1-0\n\n1-0\n", "1. e4 1-0"),
         ("1. e4 1-0 * {end} *", "1. e4 {end} 1-0"),
         ("1. e4 * 1-0", "1. e4 1-0"),
+        ("1. e4 * 0-0", "1. e4 *"),
     ] {
         let games = read(text);
         assert_eq!(games.len(), 1, "{text}: {games:?}");
@@ -169,6 +170,15 @@ fn a_result_twice_makes_no_second_game() {
     let two = read("1. e4 1-0 0-1");
     let expected = "1:11: the result 0-1 behind 1-0; expected one result, and the next game";
     assert_eq!(two[0].0, expected);
+    for text in [
+        "1. e4 1-0 0-0",
+        "1. e4 1-0\n0-0\n",
+        "1. e4 1-0 0-0\n\n[White \"A\"]\n*",
+    ] {
+        let games = read(text);
+        let expected = "the result 0-0 behind 1-0; expected one result, and the next game";
+        assert!(games[0].0.ends_with(expected), "{text}: {games:?}");
+    }
     assert_eq!(read("1. e4 1-0 1. d4 0-1").len(), 2);
 }
 
@@ -953,6 +963,55 @@ fn moves_in_capitals_are_of_a_pawn_or_a_bishop() {
         assert_eq!(found.starts_with("1. bxc3"), is_clear, "{found}");
         assert_eq!(found.contains("ambiguous"), !is_clear, "{found}");
     }
+}
+
+#[test]
+fn a_few_letters_that_english_has_tell_no_language() {
+    for (set_up, moves, found) in [
+        (
+            "4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1",
+            "1. Kg1 *",
+            "\"Kg1\" is illegal",
+        ),
+        (
+            "8/8/8/8/3k4/8/4K2R/8 w - - 0 1",
+            "1. Rd2 Re4 *",
+            "\"Rd2\" is illegal",
+        ),
+        (
+            "4k3/P7/8/8/8/8/8/4K3 w - - 0 1",
+            "1. a8=K *",
+            "\"a8=K\" is not a move",
+        ),
+        (
+            "8/8/8/8/3k4/8/4K2R/8 w - - 0 1",
+            "1. Rd2!? Re4?! 2. Re2 *",
+            "\"Rd2\" is illegal",
+        ),
+    ] {
+        let read = read(&format!("[FEN \"{set_up}\"]\n\n{moves}\n"));
+        assert!(read[0].0.contains(found), "{moves}: {read:?}");
+    }
+    let kings = "[FEN \"8/8/8/8/3k4/8/4K2R/8 w - - 0 1\"]\n\n1. Rd2 Re4 2. Re2 Rd4 *\n";
+    assert_eq!(read(kings)[0].0, "1. Kd2 Ke4 2. Ke2 Kd4 *");
+    let one_of_its_own = "[FEN \"8/8/8/8/3k4/8/4K2R/8 w - - 0 1\"]\n\n1. Th1 *\n";
+    assert_eq!(read(one_of_its_own)[0].0, "1. Rh1 *");
+}
+
+#[test]
+fn results_in_variations_are_left_out_and_told() {
+    for (text, expected) in [
+        ("1. e4 (1. d4 1-0) e5 1-0", "1. e4 (1. d4) 1... e5 1-0"),
+        ("1. e4 (1. d4 1-0 d5) e5 *", "1. e4 (1. d4 d5) 1... e5 *"),
+    ] {
+        let expected = (expected.to_owned(), vec![Liberty::ResultInVariation]);
+        assert_eq!(read(text), [expected], "{text}");
+    }
+    assert_eq!(read("1. e4 (1. d4 *) e5 *")[0].1, []);
+    let amid = crate::pgn::decode(b"1. e4 (1. d4 1-0 d5) e5 *").unwrap_err();
+    let told = "the result 1-0 amid a variation; expected a move or )";
+    assert!(amid.to_string().ends_with(told), "{amid}");
+    assert!(crate::pgn::decode(b"1. e4 (1. d4 1-0) e5 *").is_ok());
 }
 
 #[test]

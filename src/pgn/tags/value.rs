@@ -50,14 +50,15 @@ pub(super) fn date(text: &str) -> TagValue<Date> {
     if let Some(date) = plain_date(text.as_bytes()) {
         return TagValue::Known(date);
     }
-    if !text.contains(char::is_alphanumeric) {
+    let is_open = |c: char| c.is_whitespace() || matches!(c, '?' | '.' | '-' | '/' | '*');
+    if text.chars().all(is_open) {
         return TagValue::Known(Date::UNKNOWN);
     }
     let mut parts = text.split(['.', '-', '/']);
     // Bases have twelve bits for a year, and hold months up to 15. That of
     // `1.1.24` is none.
     let year = parts.next().map(str::trim);
-    let is_short = year.is_some_and(|year| is_number(year) && year.len() != 4);
+    let is_short = year.is_some_and(|year| year.is_empty() || is_number(year) && year.len() != 4);
     let year = date_part(year, 4095).filter(|_| !is_short);
     let [month, day] = [15, 31].map(|greatest| date_part(parts.next(), greatest));
     match (year, month, day, parts.next()) {
@@ -257,6 +258,11 @@ mod tests {
             ("?", known(0, 0, 0)),
             ("", known(0, 0, 0)),
             ("--.--.----", known(0, 0, 0)),
+            (" / / ", known(0, 0, 0)),
+            ("★", TagValue::DoesNotFit),
+            ("!", TagValue::DoesNotFit),
+            ("-1", TagValue::DoesNotFit),
+            (".05.01", TagValue::DoesNotFit),
             ("2004.??.", known(2004, 0, 0)),
             ("2004/ 2/24", known(2004, 2, 24)),
             ("summer", TagValue::DoesNotFit),

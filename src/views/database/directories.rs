@@ -95,14 +95,12 @@ pub(super) fn row_of(ino: Ino) -> Option<&'static DirectoryRow> {
 /// [`holds`](RootView::holds).
 pub(super) trait RootView: Debug + Sync {
     /// Whether the base has it.
-    fn is_there(&self, base: &DatabaseVolume) -> bool {
-        let _ = base;
+    fn is_there(&self, _: &DatabaseVolume) -> bool {
         true
     }
 
     /// Whether this is a number of something below it.
-    fn holds(&self, ino: Ino) -> bool {
-        let _ = ino;
+    fn holds(&self, _: Ino) -> bool {
         false
     }
 
@@ -111,8 +109,7 @@ pub(super) trait RootView: Debug + Sync {
 
     /// Returns the parent of a subdirectory. A view without subdirectories need
     /// not implement this.
-    fn parent(&self, base: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
-        let _ = (base, directory);
+    fn parent(&self, _: &DatabaseVolume, _: Ino) -> Result<Ino, Error> {
         Err(Error::NotADirectory)
     }
 
@@ -133,60 +130,47 @@ pub(super) trait RootView: Debug + Sync {
     /// to be listed for that.
     fn page(
         &self,
-        base: &DatabaseVolume,
-        directory: Ino,
-        after: u64,
-        page: &mut NumberListing<'_>,
+        _: &DatabaseVolume,
+        _: Ino,
+        _: u64,
+        _: &mut NumberListing<'_>,
     ) -> Result<bool, Error> {
-        let _ = (base, directory, after, page);
         Ok(false)
     }
 
     /// Where a symbolic link points.
-    fn target(&self, base: &DatabaseVolume, link: Ino) -> Result<Vec<u8>, Error> {
-        let _ = (base, link);
+    fn target(&self, _: &DatabaseVolume, _: Ino) -> Result<Vec<u8>, Error> {
         Err(Error::NotFound)
     }
 
     /// Returns the meaning of a name, for a writer.
-    fn role(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Role {
-        let _ = (base, directory, name);
+    fn role(&self, _: &DatabaseVolume, _: Ino, _: &[u8]) -> Role {
         Role::Refused
     }
 
     /// How long a file is that is read in pieces, where that takes a while.
-    fn size(&self, base: &DatabaseVolume, ino: Ino) -> Result<u64, Error> {
-        let _ = (base, ino);
+    fn size(&self, _: &DatabaseVolume, _: Ino) -> Result<u64, Error> {
         Err(Error::NotFound)
     }
 
     /// Appends a piece of a file.
     fn read(
         &self,
-        base: &DatabaseVolume,
-        ino: Ino,
-        (offset, length): (u64, u32),
-        bytes: &mut Vec<u8>,
+        _: &DatabaseVolume,
+        _: Ino,
+        _: (u64, u32),
+        _: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let _ = (base, ino, offset, length, bytes);
         Err(Error::NotFound)
     }
 
     /// Appends the whole of a file that is rendered.
-    fn render(
-        &self,
-        base: &DatabaseVolume,
-        ino: Ino,
-        text: &mut Vec<u8>,
-    ) -> Result<Completeness, Error> {
-        let _ = (base, ino, text);
+    fn render(&self, _: &DatabaseVolume, _: Ino, _: &mut Vec<u8>) -> Result<Completeness, Error> {
         Err(Error::NotFound)
     }
 
     /// Tells what is wrong with a file that is rendered.
-    fn faults_of(&self, base: &DatabaseVolume, ino: Ino, note: &mut dyn FnMut(Fault)) {
-        let _ = (base, ino, note);
-    }
+    fn faults_of(&self, _: &DatabaseVolume, _: Ino, _: &mut dyn FnMut(Fault)) {}
 }
 
 /// Which directories are shown.

@@ -100,6 +100,10 @@ impl Editor for DatabaseVolume {
         directory == Deleted::NUMBER
     }
 
+    fn renames_in(&self, directory: Ino) -> bool {
+        Entities::kind_of(directory).is_some()
+    }
+
     fn replace(&self, file: Ino, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
         let _permit = Permit::wait(text.len());
         let id = self.game_of(file)?;
