@@ -1308,3 +1308,32 @@ fn another_user_than_root_deletes_restores_and_renames() {
         assert!(daemon.at(path).exists(), "{path}");
     }
 }
+
+#[test]
+fn a_small_file_that_is_open_stays_as_it_was_when_a_game_is_saved() {
+    let Some(mut daemon) = sample() else { return };
+    let files = [
+        "tree/e4/stats.json",
+        "tree/board.svg",
+        "find/number:1-5/count",
+        "html/games/000002.html",
+        "html/index.html",
+    ];
+    for round in 0..4 {
+        let texts = files.map(|path| fs::read_to_string(daemon.at(path)).unwrap());
+        let open = files.map(|path| File::open(daemon.at(path)).unwrap());
+        save(
+            &daemon.game(1),
+            &edited(&daemon, 1, &format!("Round {round}")),
+        )
+        .unwrap();
+        for ((path, mut file), before) in files.iter().zip(open).zip(texts) {
+            let size = file.metadata().map(|metadata| metadata.len());
+            assert_eq!(size.ok(), Some(before.len() as u64), "{path}");
+            let mut text = String::new();
+            file.read_to_string(&mut text).unwrap();
+            assert_eq!(text, before, "{path}");
+        }
+    }
+    daemon.end();
+}

@@ -223,9 +223,12 @@ impl Drafts {
             }
             (None, Pin::Mark(mark)) => {
                 let attr = self.attr(ino)?;
-                (attr.generation == mark)
-                    .then_some(attr)
-                    .ok_or(Error::Stale)
+                if attr.generation == mark {
+                    return Ok(attr);
+                }
+                let live = self.mount.base(ino)?.ok_or(Error::Stale)?;
+                let earlier = live.earlier_attr(ino.within_base(), mark)?;
+                Ok(Attr { ino, ..earlier })
             }
             (None, Pin::Disk(_) | Pin::Present) => self.attr(ino),
         }

@@ -75,13 +75,18 @@ impl LiveBase {
             && mark != attr.generation
             && attr.kind != NodeKind::Directory
         {
-            let earlier = self.earlier(ino, mark);
-            let earlier = earlier.or_else(|| self.earlier_asked(ino, mark));
-            let earlier = earlier.ok_or(Error::Stale)?;
-            attr = earlier.attr_of(&earlier.volume.node(ino)?)?;
+            attr = self.earlier_attr(ino, mark)?;
         }
         let version = Some(self.reported_version(ino));
         Ok(Attr { version, ..attr })
+    }
+
+    /// Returns the attributes of the content that had this mark before a save.
+    pub(crate) fn earlier_attr(&self, ino: Ino, mark: u32) -> Result<Attr, Error> {
+        let earlier = self.earlier(ino, mark);
+        let earlier = earlier.or_else(|| self.earlier_asked(ino, mark));
+        let earlier = earlier.ok_or(Error::Stale)?;
+        earlier.attr_of(&earlier.volume.node(ino)?)
     }
 
     /// Which of the contents of a file was told last.
@@ -123,7 +128,10 @@ impl LiveBase {
         length: u32,
     ) -> Result<Bytes, Error> {
         self.answer(|snapshot| match snapshot.file(ino)? {
-            ReadWay::Pieces { mark: other, .. } if other != mark => Err(Error::Stale),
+            ReadWay::Pieces { mark: other, .. } if other != mark => {
+                let earlier = self.earlier_asked(ino, mark).ok_or(Error::Stale)?;
+                earlier.read(ino, Size::Computed, offset, length)
+            }
             ReadWay::Pieces { size, .. } => snapshot.read(ino, size, offset, length),
             ReadWay::Rendered => {
                 let text = self.text(snapshot, ino, Some(mark))?;
@@ -154,8 +162,7 @@ impl LiveBase {
                     return snapshot.read(ino, size, offset, length);
                 };
                 self.request_invalidation();
-                let earlier = self.earlier_asked(ino, reported).ok_or(Error::Stale)?;
-                return earlier.read(ino, Size::Computed, offset, length);
+                return self.read_marked(ino, reported, offset, length);
             }
             // It may have gone; who began to read it goes on.
             Err(error) if reported.is_none() => return Err(error),
