@@ -1277,7 +1277,6 @@ fn another_user_than_root_deletes_restores_and_renames() {
         // The other tests are of such a user then.
         return;
     }
-    const NOBODY: u32 = 65_534;
     let mut daemon = Daemon::idle(&common::fixture(SAMPLE));
     let folder = daemon.at("").parent().unwrap().to_path_buf();
     fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
@@ -1294,7 +1293,7 @@ fn another_user_than_root_deletes_restores_and_renames() {
         ! touch eco/x; ! touch players/x; ! mkdir players/x";
     let mut shell = Command::new("sh");
     let shell = shell.args(["-c", script]).current_dir(daemon.at(""));
-    let output = shell.uid(NOBODY).gid(NOBODY).output().unwrap();
+    let output = shell.uid(65_534).gid(65_534).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     for path in [
         "games/000001.pgn",

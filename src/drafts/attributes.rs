@@ -118,5 +118,6 @@ impl Drafts {
 /// Syncs the bases that can be written, also those behind one that fails.
 fn sync_all(bases: &[Arc<LiveBase>]) -> Result<(), Error> {
     let editable = bases.iter().filter(|live| live.is_editable());
-    editable.fold(Ok(()), |synced, live| synced.and(live.sync()))
+    let synced: Vec<_> = editable.map(|live| live.sync()).collect();
+    synced.into_iter().collect()
 }

@@ -290,8 +290,7 @@ pub trait Volume: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`Error::NotFound`], or that of reading.
-    fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
-        let _ = link;
+    fn target(&self, _: Ino) -> Result<Vec<u8>, Error> {
         Err(Error::NotFound)
     }
 

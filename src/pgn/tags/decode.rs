@@ -376,7 +376,11 @@ impl<'t, 'l> TagPairs<'t, 'l> {
     fn nation(&mut self, name: Name) -> Result<Nation, Error> {
         let parse = |code: &str| match Nation::from_code(code) {
             Some(nation) => TagValue::Known(nation),
-            None => number(code).map(Nation),
+            // As we write countries that have no letters.
+            None => match number(code) {
+                TagValue::Known(number) if Nation(number).code().is_some() => TagValue::DoesNotFit,
+                other => other.map(Nation),
+            },
         };
         self.value(name, "the three letters of a country", parse)
     }

@@ -1,6 +1,6 @@
 //! Tag pairs of all kinds, and the headers they become.
 
-use crate::game::{Annotation, Game, PlyId};
+use crate::game::{Annotation, Game, Nation, PlyId};
 use crate::pgn;
 
 fn game(tags: &str) -> Game {
@@ -267,4 +267,19 @@ fn clocks_and_time_controls_are_remarks() {
         game.foreign_tags,
         [("BlackClock".to_owned(), "?".to_owned())]
     );
+}
+
+#[test]
+fn a_country_is_a_number_only_where_it_has_no_letters() {
+    let nation = |country: &str| {
+        let text = format!("[EventCountry \"{country}\"]\n\n1. e4 *");
+        let game = crate::pgn::decode(text.as_bytes());
+        game.map(|game| game.headers.tournament.nation)
+    };
+    let argentina = nation("ARG").unwrap();
+    assert_eq!(argentina.code(), Some("ARG"));
+    assert!(nation(&argentina.0.to_string()).is_err());
+    let unknown = (0..=u8::MAX).find(|number| *number > 0 && Nation(*number).code().is_none());
+    let unknown = unknown.unwrap();
+    assert_eq!(nation(&unknown.to_string()).unwrap(), Nation(unknown));
 }
