@@ -344,19 +344,18 @@ impl StreamReader<'_, '_> {
     /// Plays steps. Returns the first opcode that is none, or moves no piece; `None`
     /// at the end of the data.
     fn steps(&mut self) -> Result<Option<u8>, DecodeStop> {
-        let bytes = self.reader.rest();
+        let (bytes, room) = (self.reader.rest(), self.line.room());
         let color = self.line.position().turn();
-        // A ply takes a byte, so these are no more than there is room for.
-        let bytes = bytes.get(..self.line.room()).unwrap_or(bytes);
         let mut ahead = StepsAhead {
             cipher: self.encoding.cipher,
-            bytes: bytes.iter(),
+            // A ply takes a byte, so these are no more than there is room for.
+            bytes: bytes.get(..room).unwrap_or(bytes).iter(),
             next: None,
         };
         ahead.look_up(color, self.count);
         let Err(end) = self.play_all(color, &mut ahead);
-        let left = ahead.bytes.as_slice().len() + usize::from(ahead.next.is_some());
-        self.reader.skip(bytes.len().saturating_sub(left)).ok();
+        let played = room.saturating_sub(self.line.room());
+        self.reader.skip(played).ok();
         let code = self.next();
         end.map_or(Ok(code), Err)
     }
@@ -724,6 +723,33 @@ mod tests {
             game.start.append_fen_to(&mut start);
             let expected = if is_read { with_right } else { fen };
             assert_eq!(start, expected.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_fault_knows_its_byte() {
+        // 1.e4 e5 2.Nf3 of a base written by ChessBase, then what cannot be played.
+        let moves = [128_u8, 128, 105];
+        let king_to_the_left = 7;
+        let queen_1 = 143;
+        for (code, what) in [
+            (king_to_the_left, "an illegal move as ply 4 of the stream"),
+            (
+                queen_1,
+                "a move of a piece that is not there as ply 4 of the stream",
+            ),
+        ] {
+            for behind in [&[][..], &[128, 128], &[5, 255]] {
+                let codes = moves.iter().chain([&code]).chain(behind);
+                let bytes = (0..).zip(codes);
+                let bytes = bytes.map(|(count, code)| Cipher::CHESS.encode(*code, count));
+                let mut blob = vec![0, 0, 0, 0];
+                blob.extend(bytes);
+                blob[3] = u8::try_from(blob.len()).unwrap();
+                let read = MoveDecoder::default().decode(&blob, u8::MAX, &mut Game::default());
+                let fault = read.unwrap_err();
+                assert_eq!((fault.offset, fault.what.as_str()), (7, what), "{behind:?}");
+            }
         }
     }
 
