@@ -346,15 +346,11 @@ pub trait Volume: Debug + Send + Sync {
     }
 
     /// Passes the defects that were found at opening to `note`.
-    fn faults(&self, note: &mut dyn FnMut(Fault)) {
-        let _ = note;
-    }
+    fn faults(&self, _: &mut dyn FnMut(Fault)) {}
 
     /// Passes the defects of a rendered file to `note`, if it is incomplete or
     /// cannot be rendered.
-    fn faults_of(&self, ino: Ino, note: &mut dyn FnMut(Fault)) {
-        let _ = (ino, note);
-    }
+    fn faults_of(&self, _: Ino, _: &mut dyn FnMut(Fault)) {}
 
     /// Reads everything that rendering the files does not read, and passes
     /// defects to `note`. Slow.
@@ -362,8 +358,7 @@ pub trait Volume: Debug + Send + Sync {
     /// # Errors
     ///
     /// That of reading; what was found before has been told.
-    fn examine(&self, note: &mut dyn FnMut(Fault)) -> Result<(), Error> {
-        let _ = note;
+    fn examine(&self, _: &mut dyn FnMut(Fault)) -> Result<(), Error> {
         Ok(())
     }
 

@@ -1,28 +1,25 @@
 //! Words of comments that are too long for some programs, such as the paths of
 //! pages, and texts in languages without blanks.
 //!
-//! Such a word is written in parts with blanks between, of which each but the last
-//! ends with a word joiner, U+2060. It takes no width, and says to programs and people
-//! that no word ends there. A reader takes the joiners and the blanks away.
+//! Such a word is written in parts of [`MAX_WORD_BYTES`] with blanks between. Before
+//! such a blank stands a hair space, U+200A: no other is written, and to other programs
+//! it is a blank. A reader takes both away.
 
 use std::borrow::Cow;
 
 use crate::game::{MAX_WORD_BYTES, cut};
 
-/// What a part ends with.
-pub(super) const JOINER: char = '\u{2060}';
+/// What stands behind a part that another follows.
+pub(super) const JOINER: char = '\u{200a}';
 
-/// The bytes of a part, without its joiner.
-const PART_BYTES: usize = MAX_WORD_BYTES - JOINER.len_utf8();
-
-/// The fewest bytes of a part that another follows: a character has four at most.
-const LEAST_BYTES: usize = PART_BYTES - 3;
+/// The fewest bytes of such a part: a character has four at most.
+const LEAST_BYTES: usize = MAX_WORD_BYTES - 3;
 
 /// Parts a word: gives all parts but the last one, and the last one.
 pub(super) fn parted(mut word: &str) -> (Vec<&str>, &str) {
     let mut parts = Vec::new();
     while word.len() > MAX_WORD_BYTES {
-        let (part, rest) = word.split_at(cut(word, PART_BYTES).len());
+        let (part, rest) = word.split_at(cut(word, MAX_WORD_BYTES).len());
         parts.push(part);
         word = rest;
     }
@@ -43,7 +40,7 @@ pub(super) fn joined(comment: Cow<'_, str>) -> Cow<'_, str> {
             .rsplit(char::is_whitespace)
             .next()
             .unwrap_or_default();
-        let is_part = (LEAST_BYTES..=PART_BYTES).contains(&part.len());
+        let is_part = (LEAST_BYTES..=MAX_WORD_BYTES).contains(&part.len());
         if is_part && piece.starts_with(char::is_whitespace) {
             whole.push_str(piece.trim_start());
         } else {
@@ -63,7 +60,7 @@ mod tests {
         let (parts, last) = parted(word);
         let mut text: String = parts
             .iter()
-            .flat_map(|part| [part, "\u{2060}\r\n "])
+            .flat_map(|part| [part, "\u{200a}\r\n "])
             .collect();
         text.push_str(last);
         text
@@ -89,13 +86,13 @@ mod tests {
 
     #[test]
     fn joiners_of_other_programs_stay() {
-        let long = "x".repeat(PART_BYTES);
+        let long = "x".repeat(MAX_WORD_BYTES);
         for text in [
-            "a\u{2060} b",
-            "\u{2060}",
-            "\u{2060} \u{2060}\u{2060} ",
-            &format!("{long}\u{2060}y"),
-            &format!("{long}xx\u{2060} y"),
+            "a\u{200a} b",
+            "\u{200a}",
+            "\u{200a} \u{200a}\u{200a} ",
+            &format!("{long}\u{200a}y"),
+            &format!("{long}xx\u{200a} y"),
         ] {
             assert_eq!(joined(Cow::Borrowed(text)), text);
         }

@@ -265,8 +265,7 @@ impl Encoding {
     }
 }
 
-/// Steps, of which the next one is looked up already. It is a variable of its own, which
-/// stays in registers.
+/// Steps, of which the next one is looked up already.
 struct StepsAhead<'a> {
     cipher: Cipher,
     /// Those behind the next one.
@@ -278,12 +277,8 @@ impl StepsAhead<'_> {
     /// Looks up the next step, before which there are so many moves, modulo 256.
     #[inline]
     fn look_up(&mut self, color: Color, count: u8) {
-        let code = |byte: &u8| self.cipher.decode(*byte, count);
-        self.next = self
-            .bytes
-            .next()
-            .map(code)
-            .map(|code| Step::of(color, code));
+        let step = |byte: &u8| Step::of(color, self.cipher.decode(*byte, count));
+        self.next = self.bytes.next().map(step);
     }
 }
 

@@ -95,7 +95,7 @@ pub(super) struct Step {
 
 impl Step {
     /// That of an opcode that is no step.
-    pub(super) const NONE: Step = Step {
+    const NONE: Step = Step {
         slot: Slot::NONE,
         role: Role::Pawn,
         by: 0,

@@ -75,17 +75,18 @@ impl LiveBase {
             && mark != attr.generation
             && attr.kind != NodeKind::Directory
         {
-            attr = self.earlier_attr(ino, mark)?;
+            let earlier = self.earlier(ino, mark);
+            let earlier = earlier.or_else(|| self.earlier_asked(ino, mark));
+            let earlier = earlier.ok_or(Error::Stale)?;
+            attr = earlier.attr_of(&earlier.volume.node(ino)?)?;
         }
         let version = Some(self.reported_version(ino));
         Ok(Attr { version, ..attr })
     }
 
-    /// Returns the attributes of the content that had this mark before a save.
+    /// Returns the attributes of the answer that had this mark before a save.
     pub(crate) fn earlier_attr(&self, ino: Ino, mark: u32) -> Result<Attr, Error> {
-        let earlier = self.earlier(ino, mark);
-        let earlier = earlier.or_else(|| self.earlier_asked(ino, mark));
-        let earlier = earlier.ok_or(Error::Stale)?;
+        let earlier = self.earlier_asked(ino, mark).ok_or(Error::Stale)?;
         earlier.attr_of(&earlier.volume.node(ino)?)
     }
 
