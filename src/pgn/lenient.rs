@@ -301,7 +301,7 @@ pub(super) struct Leniency {
     pub(super) counted: NumberCounts,
 }
 
-/// What tells that the letters of a game are those of a language.
+/// The evidence that a game is written in the letters of a language.
 #[derive(Clone, Copy, Debug, Default)]
 struct LettersSeen {
     /// The moves that its letters make others than English ones.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use crate::game::{MAX_WORD_BYTES, cut};
 
-/// What stands behind a part that another follows.
+/// Marks the blank between two parts of a word: it follows the first part.
 pub(super) const JOINER: char = '\u{200a}';
 
 /// The fewest bytes of such a part: a character has four at most.

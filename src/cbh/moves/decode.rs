@@ -13,7 +13,7 @@ use super::word;
 use super::{HEAD_BYTES, MAX_DEPTH, SET_UP};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::base::facts::move_count;
-use crate::game::{Branch, Game, IllegalMove, MAX_PLIES, PlyId, Position, Start, TreeBuilder};
+use crate::game::{Branch, Game, MAX_PLIES, PlyId, Position, Start, TreeBuilder};
 
 /// The size of the blob that begins with `head`, its four bytes included.
 ///
@@ -529,22 +529,28 @@ impl StreamReader<'_, '_> {
         match self.line.play_step(color, step.role, from, to) {
             Ok(None) => {}
             Ok(Some(_)) => drop(self.pieces.capture(!color, to)),
-            Err(_) => self.take_in_passing(step.role, from, to)?,
+            Err(_) => self.take_in_passing(color, step.role, from, to)?,
         }
         self.pieces.relocate_slot(color, step.slot, to);
         self.count = self.count.wrapping_add(1);
         Ok(())
     }
 
-    /// Plays what is no legal step, if it is a pawn that takes en passant.
+    /// Plays what is no legal step of `color`, if it is a pawn that takes en passant.
     #[cold]
-    fn take_in_passing(&mut self, role: Role, from: Square, to: Square) -> Result<(), DecodeStop> {
-        let them = !self.line.position().turn();
-        let m = Some(Move::EnPassant { from, to }).filter(|_| role == Role::Pawn);
-        let played = m.ok_or(IllegalMove).and_then(|m| self.line.play(m));
-        played.map_err(|_| DecodeStop::IllegalMove)?;
-        let taken_on = Square::from_coords(to.file(), from.rank());
-        self.pieces.capture(them, taken_on);
+    fn take_in_passing(
+        &mut self,
+        color: Color,
+        role: Role,
+        from: Square,
+        to: Square,
+    ) -> Result<(), DecodeStop> {
+        if role != Role::Pawn {
+            return Err(DecodeStop::IllegalMove);
+        }
+        let m = Move::EnPassant { from, to };
+        self.line.play(m).map_err(|_| DecodeStop::IllegalMove)?;
+        self.pieces.take(color, m);
         Ok(())
     }
 
