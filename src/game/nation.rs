@@ -1,7 +1,8 @@
 //! Countries, as ChessBase numbers them.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use hashbrown::HashMap;
 
 /// A country in ChessBase's numbering; 0 is "none".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

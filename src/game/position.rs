@@ -148,9 +148,14 @@ impl Position {
                 to,
                 promotion,
             } if self.board.role_at(to) == capture => match (role, promotion) {
-                (role, None) => self
-                    .play_step(self.turn, role, from, to)
-                    .map(|(_, san)| san),
+                (role, None) => {
+                    // Code for each side, made by the compiler.
+                    let played = match self.turn {
+                        Color::White => self.play_step(Color::White, role, from, to),
+                        Color::Black => self.play_step(Color::Black, role, from, to),
+                    };
+                    played.map(|(_, san)| san)
+                }
                 (Role::Pawn, Some(promotion)) => self.play_promotion(from, to, promotion),
                 _ => Err(IllegalMove),
             },

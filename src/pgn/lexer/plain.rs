@@ -52,15 +52,19 @@ impl<'t> Lexer<'t> {
             .here
             .at(self.after_plain_blanks(self.here.line_place())?);
         let mut place = begin;
-        let (name, value) = plain_tag_parts(self.text.get(place.offset..)?)?;
-        place.offset += 1 + name.len() + 2;
+        let text = self.text.get(place.offset..)?;
+        let (name, value) = plain_tag_parts(text)?;
+        let value_at = 1 + name.len() + 2;
+        let value_end = value_at + value.len();
+        let pair = std::str::from_utf8(text.get(..value_end)?).ok()?;
+        place.offset += value_at;
         let pair = TagPair {
-            name: std::str::from_utf8(name).ok()?,
-            value: Cow::Borrowed(std::str::from_utf8(value).ok()?),
+            name: pair.get(1..=name.len())?,
+            value: Cow::Borrowed(pair.get(value_at..)?),
             place,
         };
         self.here = begin;
-        self.here.offset = place.offset + value.len() + 2;
+        self.here.offset = begin.offset + value_end + 2;
         Some((begin, pair))
     }
 

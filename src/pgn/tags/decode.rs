@@ -7,10 +7,10 @@
 //! that; only an invalid position makes it refuse a game. If a tag occurs twice, an
 //! import uses the first value and keeps a different second one as a foreign tag.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
+use hashbrown::HashMap;
 use shakmaty::fen::{Fen, ParseFenError};
 use shakmaty::{CastlingMode, Color, Setup};
 

@@ -122,8 +122,12 @@ pub(super) fn is_plain_round(text: &str) -> bool {
 
 /// Whether a round is written as we write it.
 pub(super) fn is_shown_so(text: &str) -> bool {
-    let is_number = text.parse::<u8>().is_ok() && !text.starts_with(['0', '+']);
-    is_number || text.as_bytes() == shown_round(text)
+    let is_number = |part: &str| part.parse::<u8>().is_ok() && !part.starts_with(['0', '+']);
+    let is_usual = match text.split_once('.') {
+        Some((round, subround)) => is_number(round) && is_number(subround),
+        None => is_number(text),
+    };
+    is_usual || text.as_bytes() == shown_round(text)
 }
 
 /// The round that is read of a text as we write it.

@@ -3,9 +3,11 @@
 //! unused ones removed.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::sync::{Arc, LazyLock};
+
+use hashbrown::HashMap;
 
 use super::SaveError;
 use super::base_scan::{BaseScan, IdsByFile};

@@ -52,17 +52,15 @@ impl Saver<'_> {
             }
         }
         self.reach(id)?;
-        let mut bytes = self.extended_records.remove(&id.0).unwrap_or_default();
-        let offsets = ExtendedRecord::decode(&bytes);
+        let bytes = self.extended_records.entry(id.0).or_default();
+        let offsets = ExtendedRecord::decode(bytes);
         let after = ExtendedRecord {
             moves_offset: offsets.moves_offset,
             annotations_offset: offsets.annotations_offset,
             created: after.created,
             ..*after
         };
-        ensure_place(&mut bytes, &after)?;
-        self.extended_records.insert(id.0, bytes);
-        Ok(())
+        ensure_place(bytes, &after)
     }
 
     /// Extends `.cbj` up to this record, and creates it if there is none. Records that
