@@ -1036,7 +1036,7 @@ fn a_full_disk_refuses_a_save_and_keeps_the_base_whole() {
     let expected = [1, 2, 3].map(|number| daemon.text(number));
     let output = cbfs(["umount".into(), daemon.at("")]);
     assert_eq!(output.status.code(), Some(1));
-    let told = "saves are not durable yet: No space left on device";
+    let told = "saves are in the journal beside the base only: No space left on device";
     assert!(stderr(&output).contains(told), "{}", stderr(&output));
     daemon.wait();
     drop(filler);

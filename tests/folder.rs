@@ -16,10 +16,10 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use cbfs::cbh::Options as Reading;
-use cbfs::vfs::{BasesFolder, Ino, Options, Vfs};
+use cbfs::vfs::{BasesFolder, Ino, Options, Vfs, Writer};
 use common::mounted::{Mount, SOON};
 
 fn shelf(directory: &Path) -> Vfs {
@@ -168,6 +168,38 @@ fn a_removed_base_is_stale_and_returns_with_its_number() {
     vfs.refresh();
     assert_eq!(vfs.lookup(Ino::ROOT, b"one").unwrap().ino, root);
     assert!(vfs.lookup(games, b"000001.pgn").is_ok());
+}
+
+#[test]
+fn saves_of_a_base_that_was_moved_away_are_not_called_durable() {
+    let directory = tempfile::tempdir().unwrap();
+    put(directory.path(), "sample", "one");
+    put(directory.path(), "sample", "two");
+    let folder = BasesFolder::new(directory.path(), Reading::default(), None);
+    let folder = folder.written_by(Some(Writer {
+        label: "/mnt".to_owned(),
+        clock: SystemTime::now,
+        drops_foreign_tags: false,
+        merges: None,
+        is_ending: |_| false,
+    }));
+    let vfs = Vfs::folder(folder, &Options::default()).unwrap();
+    let root = vfs.lookup(Ino::ROOT, b"one").unwrap().ino;
+    vfs.list(root, 0, &mut |_| true).unwrap();
+    let text = b"[White \"New\"]\n\n1. e4 *\n";
+    vfs.edit(root, &mut |editor| editor.append(text, &[]))
+        .unwrap();
+    take(directory.path(), "one");
+    vfs.refresh();
+    assert!(vfs.sync().is_err());
+    // One that went away without saves in its journal has none to lose.
+    let directory = tempfile::tempdir().unwrap();
+    put(directory.path(), "sample", "one");
+    let vfs = shelf(directory.path());
+    assert!(vfs.lookup(Ino::ROOT, b"one").is_ok());
+    take(directory.path(), "one");
+    vfs.refresh();
+    vfs.sync().unwrap();
 }
 
 #[test]

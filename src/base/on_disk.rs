@@ -304,7 +304,16 @@ impl BaseOnDisk {
         let store = known.store.take();
         drop(known);
         let closed = store.map_or(Ok(()), |store| store.close());
-        closed.map_err(|error| format!("{}: {error}", self.path.display()))
+        closed.map_err(|error| {
+            let next = match error {
+                storage::Error::ChangedOutside { .. } => {
+                    "which fits the base as it was before: put that in its place, and mount it again"
+                }
+                _ => "and the next writable mount writes them into the base",
+            };
+            let path = self.path.display();
+            format!("{path}: {error}; the saves are in the journal only, {next}")
+        })
     }
 
     /// Whether there is no such base any more.

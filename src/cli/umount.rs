@@ -72,7 +72,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     match daemon.sync_error {
         None => Ok(()),
         Some(error) => Err(failed(&format!(
-            "it is unmounted, but saves are not durable yet: {error}; `cbfs check` says what is left to do"
+            "it is unmounted, but saves are in the journal beside the base only: {error}; the next \
+             mount brings them into it, or says why it cannot"
         ))),
     }
 }

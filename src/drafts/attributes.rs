@@ -78,7 +78,7 @@ impl Drafts {
     pub fn fsync_directory(&self, ino: Ino) -> Result<(), Error> {
         let bases = match self.mount.base(ino)? {
             Some(live) => vec![live],
-            None => self.mount.live_bases(),
+            None => self.mount.known_bases(),
         };
         sync_all(&bases)
     }
@@ -111,13 +111,14 @@ impl Drafts {
         for id in unsaved {
             self.keep_draft(id, "the mount ended before it was closed");
         }
-        sync_all(&live_bases)
+        sync_all(&self.mount.known_bases())
     }
 }
 
-/// Syncs the bases that can be written, also those behind one that fails.
+/// Syncs the bases that can be written, or could be when something was saved; also those
+/// behind one that fails.
 fn sync_all(bases: &[Arc<LiveBase>]) -> Result<(), Error> {
-    let editable = bases.iter().filter(|live| live.is_editable());
-    let synced: Vec<_> = editable.map(|live| live.sync()).collect();
+    let saved = |live: &&Arc<LiveBase>| live.is_editable() || live.is_unsynced();
+    let synced: Vec<_> = bases.iter().filter(saved).map(|live| live.sync()).collect();
     synced.into_iter().collect()
 }

@@ -264,6 +264,7 @@ impl Drafts {
         state.leave(game);
         state.show_again(to, None, now);
         state.games.insert(game, id);
+        state.note_written_as(game, &to.1);
     }
 
     fn rename_game(
@@ -337,6 +338,7 @@ impl Drafts {
             state.leave(game);
             state.leave(new);
             state.move_aliases(new, game);
+            state.note_written_as(game, &to.1);
             state.show_again(to, None, now);
             state.names.remove(from, now);
         }

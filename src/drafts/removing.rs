@@ -101,7 +101,17 @@ impl Drafts {
     pub(super) fn delete(&self, live: &LiveBase, place: &Place) -> Result<(), Error> {
         let inner = place.0.within_base();
         let is_deleted_so = Drafts::ask(live, |editor| editor.deletes_in(inner))?;
+        let name = place.1.as_bytes();
+        let is_listed = |file| Drafts::ask(live, |editor| editor.is_listed_as(file, name));
         match Drafts::role(live, place.0, &place.1)? {
+            // A name that it had before the last save: who removes it, such as rsync
+            // after it has written the game by its new name, does not mean the game.
+            Role::File(game)
+                if self.state.lock().is_written_otherwise(game, &place.1)
+                    && !is_listed(game.within_base())? =>
+            {
+                Err(Error::NotFound)
+            }
             Role::File(game) if is_deleted_so => {
                 self.set_deleted(live, game, true)?;
                 let mut state = self.state.lock();

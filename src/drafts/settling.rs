@@ -48,11 +48,18 @@ impl Drafts {
         if outcome.result.is_ok() {
             draft.made_by = job.handle;
         }
+        let written = draft
+            .game()
+            .filter(|_| outcome.result.is_ok() && job.handle.is_some());
         draft.base = outcome.base;
         if outcome.result.is_ok() || outcome.made.is_empty() {
             draft.imported = outcome.imported;
         }
         state.names.is_changed = true;
+        if let Some(game) = written {
+            // A file that is open tells no name.
+            state.note_written_as(game, "");
+        }
         if let Some(place) = new_name {
             link(&mut state, id, &place, is_given, now);
         }

@@ -10,11 +10,14 @@ use super::handles::{Handles, Open};
 use super::names::{DraftNames, NameTarget, Place};
 use super::status::{DraftEvent, DraftStatus, Effect};
 use crate::fs::{Error, Ino};
-use crate::names::is_pgn;
+use crate::names::{is_pgn, parse_game};
 use crate::storage::SharedBuffer;
 
 /// Numbers of files that became games, at most.
 const MOST_ALIASES: usize = 10_000;
+
+/// Of so many games it is known by which name they were written.
+const MOST_WRITTEN_AS: usize = 1 << 16;
 
 /// What a draft is to become when it is saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +180,9 @@ pub(super) struct State {
     /// Which game a file with a number of its own became.
     aliases: HashMap<Ino, Ino>,
     oldest_aliases: VecDeque<Ino>,
+    /// The name that each of the games saved lately was written by; empty if that is not
+    /// known.
+    written_as: HashMap<Ino, Box<str>>,
     next: u32,
 }
 
@@ -287,6 +293,21 @@ impl State {
             draft.open += 1;
             draft.writers += 1;
         }
+    }
+
+    /// Notes the name that a game was written by.
+    pub(super) fn note_written_as(&mut self, game: Ino, name: &str) {
+        if self.written_as.len() >= MOST_WRITTEN_AS {
+            self.written_as.clear();
+        }
+        self.written_as.insert(game, name.into());
+    }
+
+    /// Whether a game was last written by another name than this one, and than that
+    /// of its number.
+    pub(super) fn is_written_otherwise(&self, game: Ino, name: &str) -> bool {
+        let last = self.written_as.get(&game);
+        last.is_some_and(|last| **last != *name) && parse_game(name.as_bytes()).is_none()
     }
 
     /// Ends all writing of a game: its name goes to another text.

@@ -117,6 +117,11 @@ pub trait Editor {
         true
     }
 
+    /// Whether a file that other names mean, too, is listed by this one.
+    fn is_listed_as(&self, _file: Ino, _name: &[u8]) -> bool {
+        true
+    }
+
     /// Whether to remove a name from `directory` is to delete the file; where
     /// it is listed for another reason, it cannot be removed.
     fn deletes_in(&self, directory: Ino) -> bool {

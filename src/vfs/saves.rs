@@ -28,7 +28,7 @@ impl Vfs {
     ///
     /// The first that any base has; the others are synced all the same.
     pub fn sync(&self) -> Result<(), Error> {
-        let live_bases = self.mount.live_bases();
+        let live_bases = self.mount.known_bases();
         let synced = live_bases.iter().map(|live| live.sync());
         synced.fold(Ok(()), Result::and)
     }
@@ -36,7 +36,7 @@ impl Vfs {
     /// Syncs what was saved some seconds ago. To be called again and again,
     /// with the time it is, by a thread that may wait for a medium.
     pub fn sync_if_due(&self, now: Instant) {
-        for live in self.mount.live_bases() {
+        for live in self.mount.known_bases() {
             if live.is_sync_due(now, SYNCED_AFTER) {
                 // It is told in the log and in `.cbfs/status`, and tried again.
                 let _ = live.sync();
@@ -47,12 +47,9 @@ impl Vfs {
     /// Syncs and releases all bases, so that other processes can change them.
     /// Later saves fail.
     pub fn close(&self) {
-        for live in self.mount.live_bases() {
+        for live in self.mount.known_bases() {
             if let Some(Err(why)) = live.source().map(Source::close) {
-                log::error!(
-                    "{why}; the saves are in the journal only; every mount shows them, and the next \
-                    writable mount writes them into the base"
-                );
+                log::error!("{why}");
             }
         }
     }

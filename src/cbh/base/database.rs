@@ -22,7 +22,7 @@ use crate::cbh::entities::{
 use crate::cbh::extended::{self, ExtendedRecord};
 use crate::cbh::layout::foreign_tags;
 use crate::cbh::layout::top_games::TopGames;
-use crate::cbh::moves::{MoveDecoder, blob_size, glance};
+use crate::cbh::moves::{self, MoveDecoder, blob_size, glance};
 use crate::cbh::record::{self, GameRecord, RECORD_BYTES};
 use crate::cbh::{CodePage, Error, Family, FileKind, GameId, RecordKind};
 use crate::game::{Defect, Game, Glimpse, Moments};
@@ -562,7 +562,8 @@ fn io_error(family: &Family, kind: FileKind, source: io::Error) -> Error {
 }
 
 /// Reads the blob at `offset`, which begins with its size, and calls `decode`
-/// with it.
+/// with it; of one that ended past the file when that was opened, with what is
+/// there.
 ///
 /// # Errors
 ///
@@ -592,10 +593,29 @@ pub(in crate::cbh) fn with_blob(
     let left = storage.len()?.saturating_sub(offset);
     if size as u64 > left {
         storage.ensure_kept(offset + size as u64)?;
+        let present = usize::try_from(left).unwrap_or(usize::MAX);
+        // That it is cut says all that is wrong with what is there.
+        let _ = decode(storage.read(offset, present, buffer)?);
         let what = format!("blob of {size} bytes ends past the file ({left} left)");
         return Ok(Err(Malformed::new(0, what)));
     }
     Ok(decode(storage.read(offset, size, buffer)?))
+}
+
+/// The size that a blob of `.cbg` or `.cba` states.
+pub(in crate::cbh) fn stated_size(file: FileKind, head: &[u8]) -> Result<usize, Malformed> {
+    match file {
+        FileKind::Moves => blob_size(head),
+        _ => annotations::record_size(head),
+    }
+}
+
+/// Length of a blob of `.cbg` or `.cba` up to and with its size.
+pub(in crate::cbh) fn head_bytes(file: FileKind) -> usize {
+    match file {
+        FileKind::Moves => moves::HEAD_BYTES,
+        _ => annotations::HEAD_BYTES,
+    }
 }
 
 /// Returns the size that a blob states, or 0 if the file is too short for it.

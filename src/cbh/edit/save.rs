@@ -335,7 +335,10 @@ impl<'a> Saver<'a> {
     ///
     /// [`SaveError`].
     pub fn remove_last(&mut self, id: GameId) -> Result<bool, SaveError> {
+        // With it would go what is left of a cut one behind it.
+        let is_end = self.database.header.next_id <= self.database.last_id().saturating_add(1);
         let is_last = id.0.checked_add(1) == Some(self.next_id) && id.0 <= self.database.last_id();
+        let is_last = is_last && is_end;
         if !is_last || self.records.contains_key(&id.0) {
             return Ok(false);
         }
@@ -504,7 +507,8 @@ impl Saver<'_> {
         Ok(())
     }
 
-    /// A used record behind the last one would be overwritten.
+    /// A used record behind the last one would be overwritten, or what is left of a cut
+    /// one.
     fn ensure_free(&mut self, id: GameId) -> Result<(), SaveError> {
         if self.free_from.is_some_and(|free_from| id.0 >= free_from) {
             return Ok(());
@@ -516,6 +520,11 @@ impl Saver<'_> {
         let bytes = headers
             .read_up_to(offset_of(id.0), RECORD_BYTES, &mut buffer)
             .map_err(|source| self.database.io(FileKind::Headers, source))?;
+        let is_cut = bytes.len() < RECORD_BYTES && id.0 < self.database.header.next_id;
+        if is_cut && record::decode_kind(bytes).is_some() {
+            let what = format!("of record {} only {} bytes are there", id.0, bytes.len());
+            return Err(SaveError::Damaged(FileKind::Headers, what));
+        }
         if bytes.len() < RECORD_BYTES {
             self.free_from = Some(id.0);
         } else if record::decode_kind(bytes).is_some() {

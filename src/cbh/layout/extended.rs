@@ -219,6 +219,21 @@ impl ExtendedRecord {
         record
     }
 
+    /// The bytes of a stored record; of one that is cut short, those of a new one behind
+    /// the last field that is there.
+    pub fn whole_bytes(stored: &[u8], record_bytes: usize) -> Vec<u8> {
+        if stored.len() >= record_bytes {
+            return stored.to_vec();
+        }
+        let mut record = ExtendedRecord::new_bytes(record_bytes);
+        for (place, byte) in record.iter_mut().zip(stored) {
+            *place = *byte;
+        }
+        // A field that is there in part has its default.
+        ExtendedRecord::decode(stored).encode(&mut record);
+        record
+    }
+
     /// Marks a record as changed now: increments its number of saves, sets the
     /// timestamp, and resets the values that ChessBase computes from the moves.
     pub fn note_save(record: &mut [u8], now: SystemTime) {

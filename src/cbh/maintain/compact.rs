@@ -218,14 +218,14 @@ impl Copy<'_> {
         let io = |source| ChangeError::from(database.io(file, source));
         let mut starts = Vec::new();
         self.for_each_kept(&mut |_, record| {
-            starts.extend(self.offset(file, record)?);
+            starts.extend(self.database.blob_offset(file, record)?);
             Ok(())
         })?;
         let mut out = self.create(file)?;
         let mut blobs = Blobs::new(file, storage, starts).map_err(io)?;
         blobs.begin(&mut out).map_err(io)?;
         self.for_each_kept(&mut |number, record| {
-            if let Some(offset) = self.offset(file, record)? {
+            if let Some(offset) = self.database.blob_offset(file, record)? {
                 let ids = (record.id, GameId(number));
                 blobs.copy(storage, offset, ids, &mut out).map_err(io)?;
             }
@@ -236,24 +236,6 @@ impl Copy<'_> {
         let out = out.into_inner().map_err(|error| io(error.into_error()))?;
         blobs.count(&out).map_err(io)?;
         Ok(blobs)
-    }
-
-    /// Offset of the blob of a record in one of the two files.
-    fn offset(&self, file: FileKind, record: &RecordPair<'_>) -> Result<Option<u64>, ChangeError> {
-        let database = self.database;
-        let extended = ExtendedRecord::decode(record.extended);
-        let moves = |stored| {
-            let offset = database.moves_offset(stored, &extended);
-            offset.map_err(|source| database.io(FileKind::Moves, source))
-        };
-        let game = GameRecord::decode(record.bytes).map_err(SaveError::malformed(file))?;
-        let offset = match (record.kind, file) {
-            // A text stores its offset in the same field.
-            (_, FileKind::Moves) => moves(game.moves_offset)?,
-            (RecordKind::Game, _) => u64::from(game.annotations_offset),
-            (RecordKind::Text, _) => 0,
-        };
-        Ok(Some(offset).filter(|&offset| offset != 0))
     }
 
     /// Writes the records of `.cbh` and `.cbj`, and the bits of `.flags`.
@@ -282,10 +264,11 @@ impl Copy<'_> {
             headers.write_all(&bytes).map_err(headers_failed)?;
             // Only records at the end can be missing.
             if let Some((header, out)) = &mut extended
-                && record.extended.len() == header.record_bytes as usize
+                && !record.extended.is_empty()
                 && with_extended + 1 == number
             {
-                let bytes = self.extended_record(record, moves, remarks)?;
+                let size = header.record_bytes as usize;
+                let bytes = self.extended_record(record, size, moves, remarks)?;
                 out.write_all(&bytes).map_err(extended_failed)?;
                 with_extended = number;
             }
@@ -372,10 +355,11 @@ impl Copy<'_> {
     fn extended_record(
         &self,
         record: &RecordPair<'_>,
+        record_bytes: usize,
         moves: &Blobs,
         remarks: &Blobs,
     ) -> Result<Vec<u8>, ChangeError> {
-        let mut bytes = record.extended.to_vec();
+        let mut bytes = ExtendedRecord::whole_bytes(record.extended, record_bytes);
         let [moves_offset, annotations_offset] = self.places(record, moves, remarks)?;
         let old = ExtendedRecord::decode(record.extended);
         ExtendedRecord {
@@ -398,7 +382,7 @@ impl Copy<'_> {
         remarks: &Blobs,
     ) -> Result<[u64; 2], ChangeError> {
         let place = |file, blobs: &Blobs| -> Result<u64, ChangeError> {
-            let offset = self.offset(file, record)?;
+            let offset = self.database.blob_offset(file, record)?;
             Ok(offset.map_or(0, |offset| blobs.place(offset)))
         };
         Ok([

@@ -1,11 +1,11 @@
 //! Repair of everything that can be derived from other data: counts, trees and
 //! chains of entities, lengths in headers, data about games in records, copies
-//! of offsets. Moves and annotations are never changed.
+//! of offsets. What is read of moves and annotations never changes.
 //!
 //! | file | repaired | from |
 //! |---|---|---|
-//! | `.cbh` | number of the next record; flags, magnitudes, medals and number of moves of a game | the records; its moves and remarks, if both can be read wholly |
-//! | `.cbg` `.cba` | lengths in the header | the file |
+//! | `.cbh` | number of the next record; a last one that lacks some bytes; flags, magnitudes, medals and number of moves of a game | the records; its moves and remarks, if both can be read wholly |
+//! | `.cbg` `.cba` | lengths in the header, and that of a last blob that is cut | the file |
 //! | `.cba` | the game that a record of remarks is of | the one game that has it |
 //! | `.cbj` | record size; number of records; offsets | its version and length; `.cbh` |
 //! | `.cbtt` `.flags` | number of records | the file |

@@ -76,7 +76,7 @@ pub(super) use quoted::{decode_quoted, quoted_start};
 pub use sequence::Sequence;
 
 /// Bytes before the start position or the moves.
-const HEAD_BYTES: usize = 4;
+pub(super) const HEAD_BYTES: usize = 4;
 
 /// The flag of a start position, in the first byte.
 const SET_UP: u8 = 0x40;

@@ -207,6 +207,13 @@ impl BaseFolder {
         live_bases.map(|place| Arc::clone(&place.live)).collect()
     }
 
+    /// The same with those that went away.
+    pub(crate) fn known_bases(&self) -> Vec<Arc<LiveBase>> {
+        let places = self.places();
+        let known = places.known.values();
+        known.map(|place| Arc::clone(&place.live)).collect()
+    }
+
     /// Its `.cbfs/`.
     pub(crate) fn status(&self) -> StatusTree<'_> {
         self.about.of(self)

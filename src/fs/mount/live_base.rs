@@ -246,6 +246,11 @@ impl LiveBase {
         }
     }
 
+    /// Returns whether a save waits for a sync.
+    pub(crate) fn is_unsynced(&self) -> bool {
+        !matches!(*self.unsynced.lock(), Unsynced::Nothing)
+    }
+
     /// Returns whether a save has waited for a sync for at least `after`.
     pub(crate) fn is_sync_due(&self, now: Instant, after: Duration) -> bool {
         let mut unsynced = self.unsynced.lock();

@@ -41,6 +41,14 @@ impl Mount {
         }
     }
 
+    /// The same with those of a folder that went away: saves of theirs may be left.
+    pub(crate) fn known_bases(&self) -> Vec<Arc<LiveBase>> {
+        match &self.mounted {
+            MountRoot::One(_) => self.live_bases(),
+            MountRoot::Many(folder) => folder.known_bases(),
+        }
+    }
+
     /// Where a number leads.
     ///
     /// # Errors

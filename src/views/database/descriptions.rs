@@ -20,6 +20,14 @@ impl DatabaseVolume {
         number.map(GameId)
     }
 
+    /// The name by which a game is listed.
+    pub(super) fn listed_name(&self, id: GameId) -> Option<String> {
+        let (mut records, mut name) = (Vec::new(), String::new());
+        self.base.listed(id, 1, &mut records).ok()?;
+        self.format_name_of(records.first()?, &mut name);
+        Some(name)
+    }
+
     /// The name by which a game is listed. `name` is replaced.
     pub(super) fn format_name_of(&self, record: &ListedRecord, name: &mut String) {
         names::format_game(record.entry.id.0, name);

@@ -92,6 +92,12 @@ impl Editor for DatabaseVolume {
         entry.is_some_and(Games::lists)
     }
 
+    fn is_listed_as(&self, file: Ino, name: &[u8]) -> bool {
+        !self.shown.describes_games()
+            || game_id(file)
+                .is_ok_and(|id| self.listed_name(id).is_some_and(|it| it.as_bytes() == name))
+    }
+
     fn deletes_in(&self, directory: Ino) -> bool {
         directory == Games::NUMBER
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{
-    Database, Error, FileKind, GameId, RECORD_BYTES, ReadBuffer, RecordKind, record_offset,
+    Database, Error, ExtendedRecord, FileKind, GameId, GameRecord, RECORD_BYTES, ReadBuffer,
+    RecordKind, record_offset,
 };
 use crate::cbh::base::crossref::{Crossref, CrossrefBuilder, Grouping};
 use crate::cbh::base::summary::Summary;
@@ -286,6 +287,28 @@ impl Database {
             first = end;
         }
         Ok(())
+    }
+
+    /// Where the blob of a record begins in `.cbg` or `.cba`; `None` if it has none there.
+    pub(in crate::cbh) fn blob_offset(
+        &self,
+        file: FileKind,
+        record: &RecordPair<'_>,
+    ) -> Result<Option<u64>, Error> {
+        let Ok(game) = GameRecord::decode(record.bytes) else {
+            return Ok(None);
+        };
+        let offset = match (record.kind, file) {
+            // A text stores its offset in the same field.
+            (_, FileKind::Moves) => {
+                let extended = ExtendedRecord::decode(record.extended);
+                let offset = self.moves_offset(game.moves_offset, &extended);
+                offset.map_err(|source| self.io(file, source))?
+            }
+            (RecordKind::Game, _) => u64::from(game.annotations_offset),
+            (RecordKind::Text, _) => 0,
+        };
+        Ok(Some(offset).filter(|offset| *offset != 0))
     }
 
     /// Calls `take` with the used records, numbered from `first` on, each with

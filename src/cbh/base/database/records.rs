@@ -40,14 +40,14 @@ impl Database {
         bytes.first_chunk().copied().ok_or(Error::NotUsed(id))
     }
 
-    /// Returns the bytes of a record of `.cbj`; `None` if it has none for the
-    /// game.
+    /// Returns the [whole bytes](ExtendedRecord::whole_bytes) of a record of `.cbj`;
+    /// `None` if it has none for the game.
     pub(in crate::cbh) fn extended_bytes(&self, id: GameId) -> Result<Option<Vec<u8>>, Error> {
         let buffer = &mut ReadBuffer::default();
         let end = id.0.saturating_add(1);
         let bytes = self.kept_extended_records(id.0, end, buffer)?;
-        let is_whole = bytes.len() == self.extended_record_bytes();
-        Ok(Some(bytes.to_vec()).filter(|_| is_whole && self.extended.is_some()))
+        let size = self.extended_record_bytes();
+        Ok((!bytes.is_empty()).then(|| ExtendedRecord::whole_bytes(bytes, size)))
     }
 
     /// A file of the base as it was opened; `None` if it has none, or it was

@@ -5,7 +5,7 @@ use std::io;
 use super::headers::Lookup;
 use super::{
     Database, Error, FileKind, GameId, RECORD_BYTES, ReadBuffer, RecordKind, blob_size, defect,
-    record_offset,
+    record_offset, with_blob,
 };
 use crate::bytes::Malformed;
 use crate::cbh::record::{self, TextRecord};
@@ -79,23 +79,8 @@ impl Database {
         buffer: &mut ReadBuffer,
         text: &mut GuidingText,
     ) -> io::Result<Result<(), Malformed>> {
-        let size = match blob_size(self.moves.read_up_to(offset, 4, buffer)?) {
-            Ok(size) => size,
-            Err(fault) => {
-                self.moves.ensure_kept(offset.saturating_add(4))?;
-                return Ok(Err(fault));
-            }
-        };
-        let left = self.moves.len()?.saturating_sub(offset);
-        let present = usize::try_from(left).unwrap_or(usize::MAX).min(size);
-        let blob = self.moves.read_up_to(offset, present, buffer)?;
-        let decoded = texts::decode(blob, self.page, text);
-        if blob.len() < size {
-            self.moves.ensure_kept(offset.saturating_add(size as u64))?;
-            let what = format!("blob of {size} bytes ends past the file ({left} left)");
-            return Ok(Err(Malformed::new(0, what)));
-        }
-        Ok(decoded)
+        let decode = |blob: &[u8]| texts::decode(blob, self.page, text);
+        with_blob(self.moves.as_ref(), offset, blob_size, buffer, decode)
     }
 
     /// Appends the numbers of all guiding texts, deleted ones too, by looking

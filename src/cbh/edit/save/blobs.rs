@@ -9,11 +9,13 @@
 //! | 18 | 8 | number of wasted bytes again |
 
 use std::ffi::OsStr;
+use std::io;
 
 use super::SaveError;
 use crate::bytes::{BytePatch, ByteReader, Malformed};
+use crate::cbh::base::database::{head_bytes, stated_size};
 use crate::cbh::{Database, FileKind};
-use crate::storage::{Error, ReadBuffer, Stage, Transaction};
+use crate::storage::{Error, ReadBuffer, Stage, Storage, Transaction};
 
 /// The appends to a blob file.
 #[derive(Debug)]
@@ -27,6 +29,21 @@ pub(super) struct BlobFile {
     added: Vec<u8>,
     /// Number of bytes in blobs without references.
     wasted: u64,
+}
+
+/// Where a blob ends that the end of the file cuts, as it says itself, or begins there.
+fn end_of_cut_blob(kind: FileKind, storage: &dyn Storage, offset: u64) -> io::Result<Option<u64>> {
+    let len = storage.len()?;
+    let head_bytes = head_bytes(kind);
+    let mut buffer = ReadBuffer::default();
+    let head = storage.read_up_to(offset, head_bytes, &mut buffer)?;
+    let size = if head.len() < head_bytes {
+        Some(head_bytes)
+    } else {
+        stated_size(kind, head).ok()
+    };
+    let end = size.map(|size| offset + size as u64);
+    Ok(end.filter(|end| offset <= len && *end > len))
 }
 
 impl BlobFile {
@@ -52,6 +69,18 @@ impl BlobFile {
         };
         if claimed > len {
             return Err(damaged(format!("{claimed} bytes claimed, it has {len}")));
+        }
+        // What is appended would be read as the rest of a blob that ends past the file. In
+        // a file that was cut that is most likely the last one.
+        let (id, mut last) = (database.last_id(), None);
+        database.scan(id..id.saturating_add(1), true, &mut |record| {
+            last = Some(database.blob_offset(kind, record));
+        })?;
+        if let Some(offset) = last.transpose()?.flatten()
+            && let Some(end) = end_of_cut_blob(kind, storage, offset).map_err(io)?
+        {
+            let what = format!("the blob of record {id} ends at {end:#x}, the file at {len:#x}");
+            return Err(damaged(what));
         }
         Ok(BlobFile {
             kind,

@@ -1,5 +1,7 @@
 //! Changes of `.cbj` by a save.
 
+use std::collections::btree_map::Entry;
+
 use super::writing::write_joined;
 use super::{SaveError, Saver, file_name};
 use crate::cbh::extended::{ExtendedHeader, ExtendedRecord, HEADER_BYTES};
@@ -76,8 +78,11 @@ impl Saver<'_> {
             None => id.0.max(self.database.last_id()),
         };
         for gap in first..=last {
-            let record = self.extended_records.entry(gap);
-            record.or_insert_with(|| ExtendedRecord::new_bytes(size));
+            if let Entry::Vacant(place) = self.extended_records.entry(gap) {
+                // The first may be there in part.
+                let stored = self.database.extended_bytes(GameId(gap))?;
+                place.insert(stored.unwrap_or_else(|| ExtendedRecord::new_bytes(size)));
+            }
         }
         let mut records = std::mem::take(&mut self.extended_records);
         let mut tell = |id: GameId, bytes: &[u8]| {
@@ -196,16 +201,25 @@ fn ensure_place(bytes: &mut [u8], told: &ExtendedRecord) -> Result<(), SaveError
 fn tell_offsets(header: &[u8], record: &mut [u8]) {
     let is_text = matches!(record::decode_kind(header), Some((RecordKind::Text, _)));
     let told = match (is_text, GameRecord::decode(header)) {
-        (false, Ok(game)) => (game.moves_offset, game.annotations_offset),
+        (false, Ok(game)) => (
+            u64::from(game.moves_offset),
+            u64::from(game.annotations_offset),
+        ),
         (true, _) => match record::TextRecord::decode(header) {
-            Ok(text) => (text.offset, 0),
+            Ok(text) => (text.offset.into(), 0),
             Err(_) => return,
         },
         (false, Err(_)) => return,
     };
     let mut extended = ExtendedRecord::decode(record);
-    extended.moves_offset = told.0.into();
-    extended.annotations_offset = told.1.into();
+    // Beyond 4 GiB a record that was cut may tell the whole offset.
+    let low = |offset: u64| offset & u64::from(u32::MAX);
+    if low(extended.moves_offset) != told.0 {
+        extended.moves_offset = told.0;
+    }
+    if low(extended.annotations_offset) != told.1 {
+        extended.annotations_offset = told.1;
+    }
     extended.encode(record);
 }
 

@@ -311,13 +311,17 @@ impl Checker<'_> {
         let storage = database.annotations.as_ref();
         let read = with_blob(storage, offset, annotations::record_size, buffer, look)
             .map_err(|source| database.io(FileKind::Annotations, source))?;
-        if let Err(fault) = &read {
-            self.fault(id, FileKind::Annotations, offset, fault);
-        }
         let Some((size, shape, facts)) = seen else {
+            if let Err(fault) = &read {
+                self.fault(id, FileKind::Annotations, offset, fault);
+            }
             return Ok(None);
         };
         self.extent(id, FileKind::Annotations, offset, Some(size));
+        if let Err(fault) = &read {
+            self.fault(id, FileKind::Annotations, offset, fault);
+            return Ok(None);
+        }
         for fault in [shape.irregularities(id), shape.losses()].concat() {
             self.fault(id, FileKind::Annotations, offset, &fault);
         }

@@ -5,15 +5,21 @@ use std::io;
 use super::Fix;
 use super::work::RepairWork;
 use crate::bytes::ByteReader;
+use crate::cbh::base::database::{head_bytes, stated_size};
 use crate::cbh::edit::save::SaveError;
-use crate::cbh::extended::{ExtendedHeader, HEADER_BYTES};
+use crate::cbh::extended::{ExtendedHeader, ExtendedRecord, HEADER_BYTES};
 use crate::cbh::record::{self, FileHeader, MOST_GAMES, RECORD_BYTES};
-use crate::cbh::{ChangeError, Database, FileKind};
+use crate::cbh::{ChangeError, Database, FileKind, RecordKind};
 use crate::storage::{FilesAfter, ReadBuffer, Storage};
 
 /// Lengths of the header of `.cbg` and `.cba`: in old bases, and in current
 /// ones.
 const BLOB_HEADERS: [u16; 2] = [10, 26];
+
+/// What a record of `.cbh` needs to be one: of a game up to its opening, of a text up
+/// to its media.
+const GAME_BYTES: usize = 37;
+const TEXT_BYTES: usize = 22;
 
 /// Number of records that are read at once.
 const RECORDS_AT_ONCE: u64 = 4096;
@@ -28,8 +34,9 @@ pub(super) fn plan(
     let last_id = records(database, work)?;
     for file in [FileKind::Moves, FileKind::Annotations] {
         if let Some(storage) = database.storage(file) {
-            let fixes = blobs(file, storage);
-            for fix in fixes.map_err(|source| database.io(file, source))? {
+            let io = |source| ChangeError::from(database.io(file, source));
+            let cut = cut_blobs(database, file, storage)?;
+            for fix in blobs(file, storage).map_err(io)?.into_iter().chain(cut) {
                 work.apply(fix)?;
             }
         }
@@ -72,9 +79,14 @@ fn records(database: &Database, work: &mut RepairWork<'_>) -> Result<u32, Change
         .read(0, RECORD_BYTES, &mut buffer)
         .map_err(io)?
         .to_vec();
-    let present = storage.len().map_err(io)? / RECORD_BYTES as u64;
-    let present = u32::try_from(present.saturating_sub(1)).unwrap_or(u32::MAX);
     let claimed = database.header.next_id;
+    let mut present = records_in(storage).map_err(io)?;
+    if claimed.saturating_sub(1) > present
+        && let Some(fix) = cut_record(storage, present + 1).map_err(io)?
+    {
+        work.apply(fix)?;
+        present += 1;
+    }
     let mut last_id = claimed.saturating_sub(1).min(present);
     let after = RECORD_BYTES as u64 * u64::from(last_id.saturating_add(1));
     let next = storage
@@ -93,9 +105,15 @@ fn records(database: &Database, work: &mut RepairWork<'_>) -> Result<u32, Change
     let encoded = header.encode(&mut new);
     encoded.map_err(SaveError::malformed(file))?;
     if new != old {
+        let next = header.next_id;
+        let lost = match lost_bytes(storage, next).map_err(io)? {
+            Some(len) => {
+                format!("; of record {next} only {len} bytes are there, too few for a game")
+            }
+            None => String::new(),
+        };
         let what = format!(
-            "the number of the next record, {claimed} here, or its copy at 0x28 was wrong; it should be {}",
-            header.next_id
+            "the number of the next record, {claimed} here, or its copy at 0x28 was wrong; it should be {next}{lost}"
         );
         work.apply(Fix {
             file,
@@ -105,6 +123,38 @@ fn records(database: &Database, work: &mut RepairWork<'_>) -> Result<u32, Change
         })?;
     }
     Ok(last_id)
+}
+
+/// The number of whole records in `.cbh`.
+fn records_in(storage: &dyn Storage) -> io::Result<u32> {
+    let present = storage.len()? / RECORD_BYTES as u64;
+    Ok(u32::try_from(present.saturating_sub(1)).unwrap_or(u32::MAX))
+}
+
+/// Completes a record that `.cbh` ends in, if all is there that nothing else tells:
+/// behind it stands what the moves and the remarks tell again.
+fn cut_record(storage: &dyn Storage, id: u32) -> io::Result<Option<Fix>> {
+    let offset = RECORD_BYTES as u64 * u64::from(id);
+    let mut buffer = ReadBuffer::default();
+    let cut = storage.read_up_to(offset, RECORD_BYTES, &mut buffer)?;
+    let needed = match record::decode_kind(cut) {
+        Some((RecordKind::Game, _)) => GAME_BYTES,
+        Some((RecordKind::Text, _)) => TEXT_BYTES,
+        None => return Ok(None),
+    };
+    Ok((cut.len() >= needed).then(|| Fix {
+        file: FileKind::Headers,
+        offset: offset + cut.len() as u64,
+        bytes: vec![0; RECORD_BYTES - cut.len()],
+        what: format!("record {id} has {} of its {RECORD_BYTES} bytes", cut.len()),
+    }))
+}
+
+/// How many bytes of a record `.cbh` ends in, if it ends in it.
+fn lost_bytes(storage: &dyn Storage, id: u32) -> io::Result<Option<u64>> {
+    let offset = RECORD_BYTES as u64 * u64::from(id);
+    let len = storage.len()?.saturating_sub(offset);
+    Ok(Some(len).filter(|len| (1..RECORD_BYTES as u64).contains(len)))
 }
 
 /// Returns the last used record, searching from the end of the file.
@@ -123,6 +173,73 @@ fn last_in_use(storage: &dyn Storage, present: u32) -> io::Result<u32> {
         end = first;
     }
     Ok(0)
+}
+
+/// Repairs for blobs that the end of `.cbg` or `.cba` cuts: what is appended would
+/// otherwise be read as the rest of them. The one that it ends in becomes as long as
+/// what is there, which is read before and afterwards. Of those that the file once had
+/// behind it, as its header says, the file gets as much as says that they are none.
+fn cut_blobs(
+    database: &Database,
+    file: FileKind,
+    storage: &dyn Storage,
+) -> Result<Vec<Fix>, ChangeError> {
+    let io = |source| ChangeError::from(database.io(file, source));
+    let len = storage.len().map_err(io)?;
+    let mut buffer = ReadBuffer::default();
+    let claimed = storage.read_up_to(2, 4, &mut buffer).map_err(io)?;
+    let claimed = ByteReader::new(claimed).u32_be().unwrap_or(0);
+    let (mut last, mut lost) = (None, None);
+    let mut read = Ok(());
+    database.scan(
+        1..u32::MAX,
+        true,
+        &mut |record| match database.blob_offset(file, record) {
+            Ok(Some(offset)) if offset < len => last = last.max(Some(offset)),
+            Ok(Some(offset)) if offset == len || offset < claimed.into() => {
+                lost = lost.max(Some(offset));
+            }
+            Ok(_) => {}
+            Err(error) => read = Err(error),
+        },
+    )?;
+    read?;
+    let head_bytes = head_bytes(file);
+    let mut fixes = Vec::new();
+    if let Some(offset) = last {
+        let head = storage.read_up_to(offset, head_bytes, &mut buffer);
+        fixes.extend(cut_blob(file, offset, head.map_err(io)?, len - offset));
+    }
+    if let Some(end) = lost.or(last).map(|offset| offset + head_bytes as u64)
+        && end > len
+    {
+        fixes.push(Fix {
+            file,
+            offset: end - 1,
+            bytes: vec![0],
+            what: format!(
+                "a blob begins at {:#x}, and the file has {len} bytes",
+                end - head_bytes as u64
+            ),
+        });
+    }
+    Ok(fixes)
+}
+
+/// Makes a blob of which `left` bytes are there so long.
+fn cut_blob(file: FileKind, offset: u64, head: &[u8], left: u64) -> Option<Fix> {
+    let size = stated_size(file, head).ok()?;
+    if size as u64 <= left {
+        return None;
+    }
+    let size_bytes = if file == FileKind::Moves { 3 } else { 4 };
+    let bytes = u32::try_from(left).ok()?.to_be_bytes();
+    Some(Fix {
+        file,
+        offset: offset + (head.len() - size_bytes) as u64,
+        bytes: bytes.get(4 - size_bytes..)?.to_vec(),
+        what: format!("blob of {size} bytes ends past the file ({left} left)"),
+    })
 }
 
 /// Repairs for the header of `.cbg` or `.cba`.
@@ -225,9 +342,26 @@ fn extended(
     let Some((header, storage)) = &database.extended else {
         return Ok(());
     };
-    let len = storage.len().map_err(|source| database.io(file, source))?;
-    let present = len.saturating_sub(HEADER_BYTES as u64) / u64::from(header.record_bytes);
-    let end = HEADER_BYTES as u64 + present * u64::from(header.record_bytes);
+    let io = |source| ChangeError::from(database.io(file, source));
+    let len = storage.len().map_err(io)?;
+    let size = u64::from(header.record_bytes);
+    let mut present = len.saturating_sub(HEADER_BYTES as u64) / size;
+    let mut end = HEADER_BYTES as u64 + present * size;
+    let counted = u64::from(header.count.min(last_id));
+    if end < len && present < counted {
+        let mut buffer = ReadBuffer::default();
+        let cut = storage.read_up_to(end, header.record_bytes as usize, &mut buffer);
+        let cut = cut.map_err(io)?;
+        let whole = ExtendedRecord::whole_bytes(cut, header.record_bytes as usize);
+        present += 1;
+        work.apply(Fix {
+            file,
+            offset: end,
+            what: format!("record {present} has {} of its {size} bytes", cut.len()),
+            bytes: whole,
+        })?;
+        end = len;
+    }
     let present = u32::try_from(present).unwrap_or(u32::MAX);
     // A smaller count than the file contains would lose data of games.
     let is_whole = end == len && present <= last_id;

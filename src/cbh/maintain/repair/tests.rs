@@ -4,11 +4,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::*;
 use crate::cbh::base::samples;
-use crate::cbh::{Family, Options};
-use crate::game::Defect;
+use crate::cbh::{Decoded, Family, GameId, Importer, Options, PreparedGame};
+use crate::game::{Defect, Game, RatingType};
 use crate::storage::{
     Directory, FileFilter, MemoryDirectory, SimulatedFailure, Storage, Store, StoreAccess,
     StoreOptions,
@@ -430,5 +431,95 @@ fn a_list_of_top_games_claims_what_it_has_and_one_of_an_older_form_stays() {
         }
         let now = &directory.files()[OsStr::new("sample.flags")];
         assert_eq!(*now, flags);
+    }
+}
+
+/// What is read of each game, and whether without defects.
+fn games_of(path: &Path) -> Vec<(GameId, String, bool)> {
+    let database = Database::open(path, &Options::default()).unwrap();
+    let mut decoded = Decoded::default();
+    let ids = (1..=database.last_id()).map(GameId);
+    ids.filter_map(|id| {
+        database.read_game(id, &mut decoded).ok()?;
+        let game = &mut decoded.game;
+        for kind in [
+            &mut game.headers.white_elo_type,
+            &mut game.headers.black_elo_type,
+        ] {
+            // A record of its own says so of a game that has none.
+            if kind.is_usual() {
+                *kind = RatingType::default();
+            }
+        }
+        let read = (
+            &game.headers,
+            &game.tree,
+            &game.annotations,
+            &game.foreign_tags,
+        );
+        Some((id, format!("{read:?}"), decoded.defects.is_empty()))
+    })
+    .collect()
+}
+
+/// Appends a game with remarks; whether it was not refused.
+fn append(path: &Path, game: &Game) -> bool {
+    let base = OpenBase::to_change(path, &Options::default(), "").unwrap();
+    let mut importer = Importer::new(&base.database, &base.store, SystemTime::UNIX_EPOCH);
+    let prepared = PreparedGame::new(game.clone()).unwrap();
+    let appended = importer.append(&prepared).is_ok() && importer.commit().is_ok();
+    base.store.close().unwrap();
+    appended
+}
+
+#[test]
+fn a_file_that_was_cut_is_repaired_and_appended_to_and_each_game_reads_as_before() {
+    let (_folder, sound) = samples::copy_of("sample");
+    let whole = games_of(&sound);
+    let base = Database::open(&sound, &Options::default()).unwrap();
+    let mut decoded = Decoded::default();
+    let mut annotated = whole.iter().map(|(id, ..)| {
+        base.read_game(*id, &mut decoded).unwrap();
+        decoded.game.clone()
+    });
+    let new = annotated.find(|game| !game.annotations.is_empty()).unwrap();
+    for extension in ["cbh", "cbg", "cba", "cbj"] {
+        let len = fs::metadata(sound.with_extension(extension)).unwrap().len();
+        for cut in (1..50).chain((50..len - 40).step_by(37)) {
+            let (_folder, path) = samples::copy_of("sample");
+            let file = fs::File::options()
+                .write(true)
+                .open(path.with_extension(extension));
+            file.unwrap().set_len(len - cut).unwrap();
+            let before = games_of(&path);
+            let same = |after: &[(GameId, String, bool)], when| {
+                for (one, other) in before.iter().zip(after) {
+                    assert!(one.1 == other.1, "{extension} {cut}, {when}: {:?}", one.0);
+                    // Of what was not read whole nobody may think that it was.
+                    let sound = whole.iter().find(|sound| sound.0 == one.0);
+                    let is_lost = sound.is_none_or(|sound| sound.1 != one.1);
+                    assert!(
+                        !is_lost || !other.2 || one.2,
+                        "{extension} {cut}, {when}: {:?}",
+                        one.0
+                    );
+                }
+                assert!(before.len() <= after.len());
+            };
+            if append(&path, &new) {
+                same(&games_of(&path), "appended");
+                continue;
+            }
+            same(&games_of(&path), "refused");
+            let base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+            repair(&base, &|_| {}, &mut |_| {}).unwrap();
+            base.store.close().unwrap();
+            let repaired = games_of(&path);
+            same(&repaired, "repaired");
+            assert!(append(&path, &new), "{extension} {cut}");
+            let after = games_of(&path);
+            same(&after, "repaired and appended");
+            assert_eq!(after.len(), repaired.len() + 1);
+        }
     }
 }

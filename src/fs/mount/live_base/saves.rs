@@ -39,11 +39,14 @@ impl LiveBase {
     /// Returns when all that was saved survives a power cut; why it does not is
     /// logged once, and stands in `.cbfs/status` until it succeeds.
     pub(crate) fn sync(&self) -> Result<(), Error> {
-        let Some(snapshot) = self.opened() else {
+        let snapshot = self.opened();
+        let unsynced = std::mem::replace(&mut *self.unsynced.lock(), Unsynced::Nothing);
+        // One that went away is not shown, but may have saves in its journal.
+        if snapshot.is_none() && matches!(unsynced, Unsynced::Nothing) {
             return Ok(());
-        };
-        *self.unsynced.lock() = Unsynced::Nothing;
-        let synced = match (snapshot.volume.editor(), self.source()) {
+        }
+        let editor = snapshot.as_ref().and_then(|shown| shown.volume.editor());
+        let synced = match (editor, self.source()) {
             (Some(editor), _) => editor.sync(),
             // It could be edited when something was saved.
             (None, Some(source)) => source.sync(),
