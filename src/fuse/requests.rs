@@ -39,7 +39,7 @@ impl Filesystem for Adapter {
     // fuser turns a request to forget several nodes into single ones.
     fn forget(&self, _: &Request, ino: INodeNo, lookups: u64) {
         // Forgetting has no reply.
-        let _ = answer(format_args!("forgetting {ino:?}"), || {
+        let _ = answer(format_args!("forgetting inode {ino}"), || {
             self.vfs.forget(KernelInode(ino.0).ino(), lookups);
             Ok(())
         });
@@ -49,7 +49,9 @@ impl Filesystem for Adapter {
         let node = KernelInode(ino.0);
         let work = self.vfs.long_work(node.ino(), None);
         self.in_time(work, move |this| {
-            match answer(format_args!("stat of {ino:?}"), || this.attr_of_node(node)) {
+            match answer(format_args!("stat of inode {ino}"), || {
+                this.attr_of_node(node)
+            }) {
                 Ok(attr) => reply.attr(&this.keep(&attr).1, &this.file_attr(&attr)),
                 Err(errno) => reply.error(errno),
             }
@@ -57,7 +59,7 @@ impl Filesystem for Adapter {
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
-        match answer(format_args!("readlink of {ino:?}"), || {
+        match answer(format_args!("readlink of inode {ino}"), || {
             self.vfs.target(KernelInode(ino.0).ino())
         }) {
             Ok(target) => reply.data(&target),
@@ -71,7 +73,7 @@ impl Filesystem for Adapter {
             let (node, thread) = (KernelInode(ino.0), request.pid());
             let work = self.vfs.long_work(node.ino(), None);
             self.in_time(work, move |this| {
-                let request = format_args!("opening of {ino:?}");
+                let request = format_args!("opening of inode {ino}");
                 match answer(request, || this.open_node(node, access, thread)) {
                     Ok((handle, flags)) => reply.opened(handle, flags),
                     Err(errno) => reply.error(errno),
@@ -100,7 +102,7 @@ impl Filesystem for Adapter {
     ) {
         let work = self.vfs.long_work(KernelInode(ino.0).ino(), None);
         self.in_time(work, move |this| {
-            let request = format_args!("read of {ino:?} at {offset}");
+            let request = format_args!("read of inode {ino} at {offset}");
             let read = || {
                 if this.profile.is_writable {
                     this.vfs.drafts().read_open(Handle(handle.0), offset, size)
@@ -176,7 +178,7 @@ impl Filesystem for Adapter {
     // Without extended attributes, the kernel asks only once per mount.
 
     fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, room: u32, reply: ReplyXattr) {
-        let request = format_args!("attribute {} of {ino:?}", name.display());
+        let request = format_args!("attribute {} of inode {ino}", name.display());
         let name = name.as_bytes();
         if !self.xattr {
             reply.error(Errno::ENOSYS);
@@ -200,7 +202,7 @@ impl Filesystem for Adapter {
         }
         // Names are separated by zero bytes.
         let mut names = Vec::new();
-        let listed = answer(format_args!("attributes of {ino:?}"), || {
+        let listed = answer(format_args!("attributes of inode {ino}"), || {
             self.vfs
                 .list_attributes(KernelInode(ino.0).ino(), &mut |name| {
                     names.extend_from_slice(name.as_bytes());
@@ -244,7 +246,7 @@ impl Filesystem for Adapter {
         };
         // Without a handle, the change is saved at once.
         self.answer_save(ino, None, move |adapter| {
-            let request = format_args!("setting attributes of {ino:?}");
+            let request = format_args!("setting attributes of inode {ino}");
             let node = KernelInode(ino.0);
             match adapter.answer_writing(request, || adapter.set_attributes(node, &wanted)) {
                 Ok(attr) => reply.attr(&adapter.keep(&attr).1, &adapter.file_attr(&attr)),
@@ -269,7 +271,7 @@ impl Filesystem for Adapter {
         let own = name.to_owned();
         let asker = Requester::of(request);
         self.answer_save(parent, Some(name), move |adapter| {
-            let request = format_args!("making of {} in {parent:?}", own.display());
+            let request = format_args!("making of {} in inode {parent}", own.display());
             let created = adapter.answer_writing(request, || {
                 adapter.create_file(Ino(parent.0), &own, access, is_exclusive, mode)
             });
@@ -294,7 +296,7 @@ impl Filesystem for Adapter {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let request = format_args!("write to {ino:?} at {offset}");
+        let request = format_args!("write to inode {ino} at {offset}");
         let written = answer(request, || {
             self.ensure_writable()?;
             self.vfs.drafts().write(Handle(handle.0), offset, data)
@@ -319,7 +321,7 @@ impl Filesystem for Adapter {
         }
         let thread = request.pid();
         self.answer_save(ino, None, move |adapter| {
-            let request = format_args!("closing of {ino:?}");
+            let request = format_args!("closing of inode {ino}");
             let flush = || adapter.vfs.drafts().flush(Handle(handle.0));
             let flushed = adapter.answer_writing(request, flush);
             let file = KernelInode(ino.0).ino();
@@ -352,7 +354,10 @@ impl Filesystem for Adapter {
             }
             Ok(())
         };
-        confirm(answer(format_args!("release of {ino:?}"), release), reply);
+        confirm(
+            answer(format_args!("release of inode {ino}"), release),
+            reply,
+        );
     }
 
     fn fsync(&self, _: &Request, ino: INodeNo, handle: FileHandle, _: bool, reply: ReplyEmpty) {
@@ -360,7 +365,7 @@ impl Filesystem for Adapter {
             return reply.ok();
         }
         self.answer_save(ino, None, move |adapter| {
-            let request = format_args!("fsync of {ino:?}");
+            let request = format_args!("fsync of inode {ino}");
             let fsync = || {
                 adapter
                     .vfs
@@ -380,14 +385,14 @@ impl Filesystem for Adapter {
             }
             Ok(())
         };
-        confirm(answer(format_args!("fsync of {ino:?}"), fsync), reply);
+        confirm(answer(format_args!("fsync of inode {ino}"), fsync), reply);
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let own = name.to_owned();
         let thread = request.pid();
         self.answer_save(parent, Some(name), move |adapter| {
-            let request = format_args!("removal of {} in {parent:?}", own.display());
+            let request = format_args!("removal of {} in inode {parent}", own.display());
             let unlink = || {
                 let (directory, name) = (Ino(parent.0), own.as_bytes());
                 let may_delete = |game| !adapter.refused.clears_up(game, thread);
@@ -398,7 +403,7 @@ impl Filesystem for Adapter {
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let request = format_args!("removal of {} in {parent:?}", name.display());
+        let request = format_args!("removal of {} in inode {parent}", name.display());
         let removed = self.answer_writing(request, || {
             self.vfs
                 .drafts()
@@ -436,7 +441,7 @@ impl Filesystem for Adapter {
     }
 
     fn link(&self, _: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let request = format_args!("link {} to {ino:?}", name.display());
+        let request = format_args!("link {} to inode {ino}", name.display());
         let linked = self.answer_writing(request, || {
             self.vfs
                 .drafts()
@@ -539,7 +544,7 @@ impl Filesystem for Adapter {
 impl Adapter {
     /// Answers requests to create a directory, a link or a device.
     fn make(&self, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let request = format_args!("making of {} in {parent:?}", name.display());
+        let request = format_args!("making of {} in inode {parent}", name.display());
         let made = self.answer_writing(request, || {
             self.vfs.drafts().make(Ino(parent.0), name.as_bytes())
         });

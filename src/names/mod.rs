@@ -206,11 +206,20 @@ pub(crate) fn ends_in_id(name: &str) -> bool {
     stem.len() < name.len() && stem.ends_with(" ~")
 }
 
-/// Whether the name of a file says that it is one of PGN, and not hidden.
+/// Whether the name of a file says that it is one of PGN, and neither hidden nor the backup
+/// of a game.
 pub(crate) fn is_pgn(name: &[u8]) -> bool {
     let extension = name.len().checked_sub(4).and_then(|at| name.get(at..));
     let is_pgn = extension.is_some_and(|extension| extension.eq_ignore_ascii_case(b".pgn"));
-    is_pgn && !name.starts_with(b".")
+    is_pgn && !name.starts_with(b".") && !is_backup(name)
+}
+
+/// Whether a name is that of a game and more, such as `000123.pgn.pgn`, as editors name
+/// their backups.
+fn is_backup(name: &[u8]) -> bool {
+    let dot = name.iter().position(|byte| *byte == b'.');
+    let game = dot.and_then(|dot| name.split_at_checked(dot + PGN.len()));
+    game.is_some_and(|(game, more)| !more.is_empty() && parse_game(game).is_some())
 }
 
 #[cfg(test)]
@@ -229,6 +238,22 @@ mod tests {
             format_game(id, &mut name);
             assert_eq!(name, expected);
             assert_eq!(parse_game(expected.as_bytes()), Some(id));
+        }
+    }
+
+    #[test]
+    fn hidden_files_and_backups_of_games_are_no_new_games() {
+        for name in ["new.pgn", "000123-a.pgn", "new.pgn.pgn", "123.PGN"] {
+            assert!(is_pgn(name.as_bytes()), "{name}");
+        }
+        for name in [
+            ".new.pgn",
+            "000123.pgn.pgn",
+            "000123.pgn.old.PGN",
+            "new",
+            "pgn",
+        ] {
+            assert!(!is_pgn(name.as_bytes()), "{name}");
         }
     }
 

@@ -101,7 +101,10 @@ impl Pool {
     fn make_file(&self) -> io::Result<File> {
         let made = self.directory.as_deref().map(|directory| {
             make_private_folder(directory)?;
-            tempfile::tempfile_in(directory)
+            let file = tempfile::tempfile_in(directory)?;
+            // On a full disk there is room for a file, and none for a block of it.
+            file.write_all_at(&[0; BLOCK], 0)?;
+            io::Result::Ok(file)
         });
         match made {
             Some(Ok(file)) => Ok(file),
