@@ -8,6 +8,7 @@ use crate::bytes::ByteReader;
 use crate::cbh::base::database::{head_bytes, stated_size};
 use crate::cbh::edit::save::SaveError;
 use crate::cbh::extended::{ExtendedHeader, ExtendedRecord, HEADER_BYTES};
+use crate::cbh::maintain::check::blobs_begin;
 use crate::cbh::record::{self, FileHeader, MOST_GAMES, RECORD_BYTES};
 use crate::cbh::{ChangeError, Database, FileKind, RecordKind};
 use crate::storage::{FilesAfter, ReadBuffer, Storage};
@@ -20,6 +21,9 @@ const BLOB_HEADERS: [u16; 2] = [10, 26];
 /// to its media.
 const GAME_BYTES: usize = 37;
 const TEXT_BYTES: usize = 22;
+
+/// No blob is longer.
+const MOST_BLOB_BYTES: u64 = 1 << 24;
 
 /// Number of records that are read at once.
 const RECORDS_AT_ONCE: u64 = 4096;
@@ -189,45 +193,91 @@ fn cut_blobs(
     let mut buffer = ReadBuffer::default();
     let claimed = storage.read_up_to(2, 4, &mut buffer).map_err(io)?;
     let claimed = ByteReader::new(claimed).u32_be().unwrap_or(0);
+    let begin = blobs_begin(storage).map_err(io)?;
     let (mut last, mut lost) = (None, None);
-    let mut read = Ok(());
-    database.scan(
-        1..u32::MAX,
-        true,
-        &mut |record| match database.blob_offset(file, record) {
-            Ok(Some(offset)) if offset < len => last = last.max(Some(offset)),
-            Ok(Some(offset)) if offset == len || offset < claimed.into() => {
-                lost = lost.max(Some(offset));
-            }
-            Ok(_) => {}
-            Err(error) => read = Err(error),
-        },
-    )?;
-    read?;
+    for_each_blob(database, file, &mut |offset| {
+        if (begin..len).contains(&offset) {
+            last = last.max(Some(offset));
+        } else if offset == len || (len..claimed.into()).contains(&offset) {
+            lost = lost.max(Some(offset));
+        }
+    })?;
     let head_bytes = head_bytes(file);
     let mut fixes = Vec::new();
     if let Some(offset) = last {
         let head = storage.read_up_to(offset, head_bytes, &mut buffer);
-        fixes.extend(cut_blob(file, offset, head.map_err(io)?, len - offset));
+        let fix = cut_blob(file, offset, head.map_err(io)?, len - offset);
+        // Where it lies in another one, the offset is wrong, and those are bytes of that.
+        if fix.is_some() && !is_in_another(database, file, storage, offset)? {
+            fixes.extend(fix);
+        }
     }
-    if let Some(end) = lost.or(last).map(|offset| offset + head_bytes as u64)
-        && end > len
-    {
+    if let Some(offset) = lost {
         fixes.push(Fix {
             file,
-            offset: end - 1,
+            offset: offset + head_bytes as u64 - 1,
             bytes: vec![0],
-            what: format!(
-                "a blob begins at {:#x}, and the file has {len} bytes",
-                end - head_bytes as u64
-            ),
+            what: format!("a blob begins at {offset:#x}, and the file has {len} bytes"),
         });
     }
     Ok(fixes)
 }
 
-/// Makes a blob of which `left` bytes are there so long.
+/// Gives where each blob of `.cbg` or `.cba` begins.
+fn for_each_blob(
+    database: &Database,
+    file: FileKind,
+    take: &mut dyn FnMut(u64),
+) -> Result<(), ChangeError> {
+    let mut read = Ok(());
+    database.scan(
+        1..u32::MAX,
+        true,
+        &mut |record| match database.blob_offset(file, record) {
+            Ok(offset) => offset.into_iter().for_each(&mut *take),
+            Err(error) => read = Err(error),
+        },
+    )?;
+    Ok(read?)
+}
+
+/// Whether a blob begins before an offset and ends behind it.
+fn is_in_another(
+    database: &Database,
+    file: FileKind,
+    storage: &dyn Storage,
+    place: u64,
+) -> Result<bool, ChangeError> {
+    let mut buffer = ReadBuffer::default();
+    let (mut is_inside, mut read) = (false, Ok(()));
+    for_each_blob(database, file, &mut |offset| {
+        if !(place.saturating_sub(MOST_BLOB_BYTES)..place).contains(&offset) {
+            return;
+        }
+        match storage.read_up_to(offset, head_bytes(file), &mut buffer) {
+            Ok(head) => {
+                let size = stated_size(file, head).unwrap_or(0);
+                is_inside |= offset + size as u64 > place;
+            }
+            Err(source) => read = Err(database.io(file, source)),
+        }
+    })?;
+    read?;
+    Ok(is_inside)
+}
+
+/// Makes a blob of which `left` bytes are there so long, or none if these do not say how
+/// long it was.
 fn cut_blob(file: FileKind, offset: u64, head: &[u8], left: u64) -> Option<Fix> {
+    let head_bytes = head_bytes(file);
+    if head.len() < head_bytes {
+        return Some(Fix {
+            file,
+            offset,
+            bytes: vec![0; head_bytes],
+            what: format!("a blob ends after {left} bytes of its {head_bytes} first ones"),
+        });
+    }
     let size = stated_size(file, head).ok()?;
     if size as u64 <= left {
         return None;

@@ -523,3 +523,24 @@ fn a_file_that_was_cut_is_repaired_and_appended_to_and_each_game_reads_as_before
         }
     }
 }
+
+#[test]
+fn a_blob_that_seems_to_be_cut_inside_of_another_is_left() {
+    let (_folder, sound) = samples::copy_of("sample");
+    let before = games_of(&sound);
+    for (extension, field) in [("cbg", 1), ("cba", 5)] {
+        let len = fs::metadata(sound.with_extension(extension)).unwrap().len();
+        for at in len - 80..len {
+            let (_folder, path) = samples::copy_of("sample");
+            let mut headers = fs::read(&path).unwrap();
+            // Game 1 has its moves, or remarks, in the last ones.
+            let offset = u32::try_from(at).unwrap().to_be_bytes();
+            headers[46 + field..46 + field + 4].copy_from_slice(&offset);
+            fs::write(&path, headers).unwrap();
+            let base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+            repair(&base, &|_| {}, &mut |_| {}).unwrap();
+            base.store.close().unwrap();
+            assert!(games_of(&path)[1..] == before[1..], "{extension} {at}");
+        }
+    }
+}
