@@ -120,14 +120,16 @@ impl StoredRemark<'_> {
 }
 
 /// The remarks of a record, in order, up to damage; more than a game may have
-/// are damage.
+/// are damage. Of a record that says that it is longer no more than it counts: what
+/// follows may be another record.
 pub(super) fn remarks(record: &[u8]) -> impl Iterator<Item = Result<StoredRemark<'_>, Malformed>> {
     let mut reader = ByteReader::new(record);
     // Most games have none, and an error would be made for each.
     let mut is_broken = record.is_empty() || reader.skip(HEAD_BYTES).is_err();
+    let counted = counted_if_cut(record);
     let mut count = 0;
     std::iter::from_fn(move || {
-        if is_broken || reader.rest().is_empty() {
+        if is_broken || reader.rest().is_empty() || counted == Some(count) {
             return None;
         }
         count += 1;
@@ -140,6 +142,15 @@ pub(super) fn remarks(record: &[u8]) -> impl Iterator<Item = Result<StoredRemark
         is_broken = remark.is_err();
         Some(remark)
     })
+}
+
+/// How many remarks a record counts that ends before it says so.
+fn counted_if_cut(record: &[u8]) -> Option<usize> {
+    let size = record_size(record).ok()?;
+    let mut reader = ByteReader::new(record);
+    reader.skip(7).ok()?;
+    let count = reader.u24_be().ok()?.saturating_sub(1);
+    (size > record.len()).then_some(count as usize)
 }
 
 fn next_remark<'a>(reader: &mut ByteReader<'a>) -> Result<StoredRemark<'a>, Malformed> {

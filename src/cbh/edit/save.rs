@@ -31,7 +31,7 @@ pub use import::{Appended, CopiedMetadata, Imported, Importer, PreparedGame};
 pub use merge::ReferenceSite;
 pub use texts::PreparedText;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::time::SystemTime;
@@ -47,7 +47,8 @@ use crate::cbh::{Database, Decoded, Effects, FileKind, GameFacts, GameId, Stored
 use crate::game::{Game, Start};
 use crate::storage::Transaction;
 use base_scan::BaseScan;
-use blobs::BlobFile;
+use blobs::{BlobFile, ensure_no_blob_is_cut};
+pub(in crate::cbh) use blobs::{MOST_LOST, end_of_blob};
 use entities::{EntityEdits, KnownFile, Unsure};
 use extended::NEW_EXTENDED;
 use headers::GameRecords;
@@ -79,6 +80,8 @@ pub struct Plan {
 pub struct Knowledge {
     entities: BTreeMap<FileKind, KnownFile>,
     scan: Option<BaseScan>,
+    /// Files in which no blob is cut.
+    whole_blobs: BTreeSet<FileKind>,
 }
 
 /// Collects the changes of one save. After an error it must not be used any
@@ -89,6 +92,7 @@ pub struct Saver<'a> {
     now: SystemTime,
     moves: Option<BlobFile>,
     annotations: Option<BlobFile>,
+    whole_blobs: BTreeSet<FileKind>,
     entities: EntityEdits<'a>,
     extras: BTreeMap<u32, ExtraChange>,
     /// More of the tournament of the game that is appended.
@@ -134,6 +138,7 @@ impl<'a> Saver<'a> {
             now,
             moves: None,
             annotations: None,
+            whole_blobs: knowledge.whole_blobs,
             entities: EntityEdits::new(database, knowledge.entities, knowledge.scan),
             extras: BTreeMap::new(),
             event: EventDetails::default(),
@@ -440,6 +445,7 @@ impl<'a> Saver<'a> {
             knowledge: Knowledge {
                 entities: self.entities.known(),
                 scan: self.entities.scanned(),
+                whole_blobs: self.whole_blobs,
             },
         })
     }
@@ -581,10 +587,15 @@ impl Saver<'_> {
             FileKind::Annotations => &mut self.annotations,
             _ => &mut self.moves,
         };
-        match place {
-            Some(blobs) => Ok(blobs),
-            None => Ok(place.insert(BlobFile::open(self.database, file)?)),
+        if let Some(blobs) = place {
+            return Ok(blobs);
         }
+        let opened = BlobFile::open(self.database, file)?;
+        if !self.whole_blobs.contains(&file) {
+            ensure_no_blob_is_cut(self.database, file)?;
+            self.whole_blobs.insert(file);
+        }
+        Ok(place.insert(opened))
     }
 
     fn append_moves(&mut self, blob: &[u8]) -> Result<u32, SaveError> {

@@ -9,13 +9,12 @@
 //! | 18 | 8 | number of wasted bytes again |
 
 use std::ffi::OsStr;
-use std::io;
 
 use super::SaveError;
 use crate::bytes::{BytePatch, ByteReader, Malformed};
 use crate::cbh::base::database::{head_bytes, stated_size};
 use crate::cbh::{Database, FileKind};
-use crate::storage::{Error, ReadBuffer, Stage, Storage, Transaction};
+use crate::storage::{Error, ReadBuffer, Stage, Transaction};
 
 /// The appends to a blob file.
 #[derive(Debug)]
@@ -31,19 +30,66 @@ pub(super) struct BlobFile {
     wasted: u64,
 }
 
-/// Where a blob ends that the end of the file cuts, as it says itself, or begins there.
-fn end_of_cut_blob(kind: FileKind, storage: &dyn Storage, offset: u64) -> io::Result<Option<u64>> {
-    let len = storage.len()?;
-    let head_bytes = head_bytes(kind);
-    let mut buffer = ReadBuffer::default();
-    let head = storage.read_up_to(offset, head_bytes, &mut buffer)?;
-    let size = if head.len() < head_bytes {
-        Some(head_bytes)
-    } else {
-        stated_size(kind, head).ok()
+/// So many of the last records are asked where their blobs end.
+const RECORDS_ASKED: u32 = 1 << 14;
+
+/// A blob that begins further behind the end of its file was never in it.
+pub(in crate::cbh) const MOST_LOST: u64 = 1 << 26;
+
+/// Refuses a file that was cut, or is an older copy: what is appended would be read as the
+/// rest of a blob that ends past its end, or as one that began behind it.
+///
+/// # Errors
+///
+/// [`SaveError::Damaged`]; [`SaveError::Base`] of the medium.
+pub(super) fn ensure_no_blob_is_cut(database: &Database, kind: FileKind) -> Result<(), SaveError> {
+    let Some(storage) = database.storage(kind) else {
+        return Ok(());
     };
-    let end = size.map(|size| offset + size as u64);
-    Ok(end.filter(|end| offset <= len && *end > len))
+    let io = |source| database.io(kind, source);
+    let len = storage.len().map_err(io)?;
+    let mut buffer = ReadBuffer::ahead();
+    let mut asked = Ok(None);
+    let end = database.last_id().saturating_add(1);
+    database.scan(
+        end.saturating_sub(RECORDS_ASKED)..end,
+        true,
+        &mut |record| {
+            if !matches!(asked, Ok(None)) {
+                return;
+            }
+            asked = database.blob_offset(kind, record).and_then(|offset| {
+                let Some(offset) = offset.filter(|offset| *offset <= len + MOST_LOST) else {
+                    return Ok(None);
+                };
+                let head = storage.read_up_to(offset, head_bytes(kind), &mut buffer);
+                let end = end_of_blob(kind, offset, head.map_err(io)?);
+                Ok(end.filter(|end| *end > len).map(|end| (record.id, end)))
+            });
+        },
+    )?;
+    match asked? {
+        None => Ok(()),
+        Some((id, end)) => {
+            let what = format!(
+                "the blob of record {} ends at {end:#x}, the file at {len:#x}; `cbfs check \
+                 --repair` makes room",
+                id.0
+            );
+            Err(SaveError::Damaged(kind, what))
+        }
+    }
+}
+
+/// Where a blob ends as it says, or at least; `None` if its size is impossible.
+pub(in crate::cbh) fn end_of_blob(kind: FileKind, offset: u64, head: &[u8]) -> Option<u64> {
+    let head_bytes = head_bytes(kind);
+    let size = if head.len() < head_bytes {
+        head_bytes
+    } else {
+        stated_size(kind, head).ok()?
+    };
+    Some(offset + size as u64)
 }
 
 impl BlobFile {
@@ -69,18 +115,6 @@ impl BlobFile {
         };
         if claimed > len {
             return Err(damaged(format!("{claimed} bytes claimed, it has {len}")));
-        }
-        // What is appended would be read as the rest of a blob that ends past the file. In
-        // a file that was cut that is most likely the last one.
-        let (id, mut last) = (database.last_id(), None);
-        database.scan(id..id.saturating_add(1), true, &mut |record| {
-            last = Some(database.blob_offset(kind, record));
-        })?;
-        if let Some(offset) = last.transpose()?.flatten()
-            && let Some(end) = end_of_cut_blob(kind, storage, offset).map_err(io)?
-        {
-            let what = format!("the blob of record {id} ends at {end:#x}, the file at {len:#x}");
-            return Err(damaged(what));
         }
         Ok(BlobFile {
             kind,

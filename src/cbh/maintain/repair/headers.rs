@@ -5,8 +5,8 @@ use std::io;
 use super::Fix;
 use super::work::RepairWork;
 use crate::bytes::ByteReader;
-use crate::cbh::base::database::{head_bytes, stated_size};
-use crate::cbh::edit::save::SaveError;
+use crate::cbh::base::database::head_bytes;
+use crate::cbh::edit::save::{MOST_LOST, SaveError, end_of_blob};
 use crate::cbh::extended::{ExtendedHeader, ExtendedRecord, HEADER_BYTES};
 use crate::cbh::maintain::check::blobs_begin;
 use crate::cbh::record::{self, FileHeader, MOST_GAMES, RECORD_BYTES};
@@ -21,9 +21,6 @@ const BLOB_HEADERS: [u16; 2] = [10, 26];
 /// to its media.
 const GAME_BYTES: usize = 37;
 const TEXT_BYTES: usize = 22;
-
-/// No blob is longer.
-const MOST_BLOB_BYTES: u64 = 1 << 24;
 
 /// Number of records that are read at once.
 const RECORDS_AT_ONCE: u64 = 4096;
@@ -180,9 +177,9 @@ fn last_in_use(storage: &dyn Storage, present: u32) -> io::Result<u32> {
 }
 
 /// Repairs for blobs that the end of `.cbg` or `.cba` cuts: what is appended would
-/// otherwise be read as the rest of them. The one that it ends in becomes as long as
-/// what is there, which is read before and afterwards. Of those that the file once had
-/// behind it, as its header says, the file gets as much as says that they are none.
+/// otherwise be read as the rest of them. Each becomes as long as what is there before the
+/// next one. For those that began behind the end the file gets room, and their heads say
+/// that they are none.
 fn cut_blobs(
     database: &Database,
     file: FileKind,
@@ -190,32 +187,47 @@ fn cut_blobs(
 ) -> Result<Vec<Fix>, ChangeError> {
     let io = |source| ChangeError::from(database.io(file, source));
     let len = storage.len().map_err(io)?;
-    let mut buffer = ReadBuffer::default();
-    let claimed = storage.read_up_to(2, 4, &mut buffer).map_err(io)?;
-    let claimed = ByteReader::new(claimed).u32_be().unwrap_or(0);
     let begin = blobs_begin(storage).map_err(io)?;
-    let (mut last, mut lost) = (None, None);
-    for_each_blob(database, file, &mut |offset| {
-        if (begin..len).contains(&offset) {
-            last = last.max(Some(offset));
-        } else if offset == len || (len..claimed.into()).contains(&offset) {
-            lost = lost.max(Some(offset));
-        }
-    })?;
-    let head_bytes = head_bytes(file);
+    let (mut starts, mut lost, mut read) = (Vec::new(), None, Ok(()));
+    database.scan(
+        1..u32::MAX,
+        true,
+        &mut |record| match database.blob_offset(file, record) {
+            Ok(Some(offset)) if (begin..len).contains(&offset) => starts.push(offset),
+            Ok(Some(offset)) if (len..=len + MOST_LOST).contains(&offset) => {
+                lost = lost.max(Some(offset));
+            }
+            Ok(_) => {}
+            Err(error) => read = Err(error),
+        },
+    )?;
+    read?;
+    starts.sort_unstable();
+    starts.dedup();
     let mut fixes = Vec::new();
-    if let Some(offset) = last {
-        let head = storage.read_up_to(offset, head_bytes, &mut buffer);
-        let fix = cut_blob(file, offset, head.map_err(io)?, len - offset);
-        // Where it lies in another one, the offset is wrong, and those are bytes of that.
-        if fix.is_some() && !is_in_another(database, file, storage, offset)? {
-            fixes.extend(fix);
+    let mut buffer = ReadBuffer::ahead();
+    // Where the furthest of the sound blobs ends so far.
+    let mut sound_end = 0;
+    for (offset, next) in starts.iter().zip(starts.iter().skip(1).chain([&len])) {
+        let head = storage.read_up_to(*offset, head_bytes(file), &mut buffer);
+        let head = head.map_err(io)?;
+        match end_of_blob(file, *offset, head) {
+            // Where it begins in another one its offset is wrong, and those are bytes of that.
+            Some(end) if end > len && *offset >= sound_end => {
+                // Nor has one room for its head before the next.
+                if *next < len && *next - offset < head_bytes(file) as u64 {
+                    continue;
+                }
+                fixes.push(cut_blob(file, *offset, head, *next - offset));
+            }
+            Some(end) if end <= len => sound_end = sound_end.max(end),
+            _ => {}
         }
     }
     if let Some(offset) = lost {
         fixes.push(Fix {
             file,
-            offset: offset + head_bytes as u64 - 1,
+            offset: offset + head_bytes(file) as u64 - 1,
             bytes: vec![0],
             what: format!("a blob begins at {offset:#x}, and the file has {len} bytes"),
         });
@@ -223,73 +235,24 @@ fn cut_blobs(
     Ok(fixes)
 }
 
-/// Gives where each blob of `.cbg` or `.cba` begins.
-fn for_each_blob(
-    database: &Database,
-    file: FileKind,
-    take: &mut dyn FnMut(u64),
-) -> Result<(), ChangeError> {
-    let mut read = Ok(());
-    database.scan(
-        1..u32::MAX,
-        true,
-        &mut |record| match database.blob_offset(file, record) {
-            Ok(offset) => offset.into_iter().for_each(&mut *take),
-            Err(error) => read = Err(error),
-        },
-    )?;
-    Ok(read?)
-}
-
-/// Whether a blob begins before an offset and ends behind it.
-fn is_in_another(
-    database: &Database,
-    file: FileKind,
-    storage: &dyn Storage,
-    place: u64,
-) -> Result<bool, ChangeError> {
-    let mut buffer = ReadBuffer::default();
-    let (mut is_inside, mut read) = (false, Ok(()));
-    for_each_blob(database, file, &mut |offset| {
-        if !(place.saturating_sub(MOST_BLOB_BYTES)..place).contains(&offset) {
-            return;
-        }
-        match storage.read_up_to(offset, head_bytes(file), &mut buffer) {
-            Ok(head) => {
-                let size = stated_size(file, head).unwrap_or(0);
-                is_inside |= offset + size as u64 > place;
-            }
-            Err(source) => read = Err(database.io(file, source)),
-        }
-    })?;
-    read?;
-    Ok(is_inside)
-}
-
 /// Makes a blob of which `left` bytes are there so long, or none if these do not say how
 /// long it was.
-fn cut_blob(file: FileKind, offset: u64, head: &[u8], left: u64) -> Option<Fix> {
-    let head_bytes = head_bytes(file);
-    if head.len() < head_bytes {
-        return Some(Fix {
-            file,
-            offset,
-            bytes: vec![0; head_bytes],
-            what: format!("a blob ends after {left} bytes of its {head_bytes} first ones"),
-        });
-    }
-    let size = stated_size(file, head).ok()?;
-    if size as u64 <= left {
-        return None;
-    }
+fn cut_blob(file: FileKind, offset: u64, head: &[u8], left: u64) -> Fix {
     let size_bytes = if file == FileKind::Moves { 3 } else { 4 };
-    let bytes = u32::try_from(left).ok()?.to_be_bytes();
-    Some(Fix {
+    let least = head_bytes(file);
+    let left = u32::try_from(left).unwrap_or(u32::MAX);
+    let (at, bytes) = match left.to_be_bytes().get(4 - size_bytes..) {
+        Some(size) if left as usize >= least && head.len() == least => {
+            (offset + (least - size_bytes) as u64, size.to_vec())
+        }
+        _ => (offset, vec![0; least]),
+    };
+    Fix {
         file,
-        offset: offset + (head.len() - size_bytes) as u64,
-        bytes: bytes.get(4 - size_bytes..)?.to_vec(),
-        what: format!("blob of {size} bytes ends past the file ({left} left)"),
-    })
+        offset: at,
+        bytes,
+        what: format!("the blob at {offset:#x} ends past the file ({left} bytes are there)"),
+    }
 }
 
 /// Repairs for the header of `.cbg` or `.cba`.

@@ -544,3 +544,44 @@ fn a_blob_that_seems_to_be_cut_inside_of_another_is_left() {
         }
     }
 }
+
+#[test]
+fn a_game_is_not_read_as_one_that_an_older_copy_of_a_file_lacks() {
+    let mut decoded = Decoded::default();
+    let mut games: Vec<Game> = Vec::new();
+    for name in samples::names() {
+        let (_folder, path) = samples::copy_of(&name);
+        let base = Database::open(&path, &Options::default()).unwrap();
+        for (id, _, is_sound) in games_of(&path) {
+            base.read_game(id, &mut decoded).unwrap();
+            if is_sound && !decoded.game.annotations.is_empty() {
+                games.push(decoded.game.clone());
+            }
+        }
+    }
+    games.sort_by_key(|game| game.tree.len());
+    for (extension, is_long_first) in [("cbg", true), ("cbg", false), ("cba", true), ("cba", false)]
+    {
+        let (_folder, path) = samples::copy_of("sample");
+        let file = path.with_extension(extension);
+        let older = fs::read(&file).unwrap();
+        let mut new: Vec<&Game> = games.iter().step_by(games.len() / 4).take(4).collect();
+        if is_long_first {
+            new.reverse();
+        }
+        for game in &new[..2] {
+            assert!(append(&path, game));
+        }
+        fs::write(&file, older).unwrap();
+        let before = games_of(&path);
+        assert!(!append(&path, new[2]), "{extension}");
+        let base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        repair(&base, &|_| {}, &mut |_| {}).unwrap();
+        base.store.close().unwrap();
+        for game in &new[2..] {
+            assert!(append(&path, game), "{extension}");
+        }
+        let after = games_of(&path);
+        assert!(after[..before.len()] == before[..], "{extension}");
+    }
+}
