@@ -47,8 +47,8 @@ use crate::cbh::{Database, Decoded, Effects, FileKind, GameFacts, GameId, Stored
 use crate::game::{Game, Start};
 use crate::storage::Transaction;
 use base_scan::BaseScan;
+pub(in crate::cbh) use blobs::Blobs;
 use blobs::{BlobFile, ensure_no_blob_is_cut};
-pub(in crate::cbh) use blobs::{MOST_LOST, end_of_blob};
 use entities::{EntityEdits, KnownFile, Unsure};
 use extended::NEW_EXTENDED;
 use headers::GameRecords;

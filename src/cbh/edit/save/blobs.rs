@@ -9,12 +9,15 @@
 //! | 18 | 8 | number of wasted bytes again |
 
 use std::ffi::OsStr;
+use std::io;
+use std::ops::Range;
 
 use super::SaveError;
 use crate::bytes::{BytePatch, ByteReader, Malformed};
 use crate::cbh::base::database::{head_bytes, stated_size};
-use crate::cbh::{Database, FileKind};
-use crate::storage::{Error, ReadBuffer, Stage, Transaction};
+use crate::cbh::maintain::check::blobs_begin;
+use crate::cbh::{Database, Error, FileKind};
+use crate::storage::{self, ReadBuffer, Stage, Storage, Transaction};
 
 /// The appends to a blob file.
 #[derive(Debug)]
@@ -34,7 +37,7 @@ pub(super) struct BlobFile {
 const RECORDS_ASKED: u32 = 1 << 14;
 
 /// A blob that begins further behind the end of its file was never in it.
-pub(in crate::cbh) const MOST_LOST: u64 = 1 << 26;
+const MOST_LOST: u64 = 1 << 26;
 
 /// Refuses a file that was cut, or is an older copy: what is appended would be read as the
 /// rest of a blob that ends past its end, or as one that began behind it.
@@ -48,48 +51,85 @@ pub(super) fn ensure_no_blob_is_cut(database: &Database, kind: FileKind) -> Resu
     };
     let io = |source| database.io(kind, source);
     let len = storage.len().map_err(io)?;
-    let mut buffer = ReadBuffer::ahead();
-    let mut asked = Ok(None);
     let end = database.last_id().saturating_add(1);
-    database.scan(
-        end.saturating_sub(RECORDS_ASKED)..end,
-        true,
-        &mut |record| {
-            if !matches!(asked, Ok(None)) {
-                return;
-            }
-            asked = database.blob_offset(kind, record).and_then(|offset| {
-                let Some(offset) = offset.filter(|offset| *offset <= len + MOST_LOST) else {
-                    return Ok(None);
-                };
-                let head = storage.read_up_to(offset, head_bytes(kind), &mut buffer);
-                let end = end_of_blob(kind, offset, head.map_err(io)?);
-                Ok(end.filter(|end| *end > len).map(|end| (record.id, end)))
-            });
-        },
-    )?;
-    match asked? {
-        None => Ok(()),
-        Some((id, end)) => {
-            let what = format!(
-                "the blob of record {} ends at {end:#x}, the file at {len:#x}; `cbfs check \
-                 --repair` makes room",
-                id.0
-            );
-            Err(SaveError::Damaged(kind, what))
-        }
-    }
+    let asked = end.saturating_sub(RECORDS_ASKED)..end;
+    let blobs = Blobs::of(database, kind, asked, len)?;
+    let cut = blobs.cut(kind, storage, len).map_err(io)?;
+    let Some(offset) = blobs.lost.or(cut.first().map(|cut| cut.start)) else {
+        return Ok(());
+    };
+    let what = format!(
+        "the blob at {offset:#x} ends past its end, {len:#x}; `cbfs check --repair` makes room"
+    );
+    Err(SaveError::Damaged(kind, what))
 }
 
-/// Where a blob ends as it says, or at least; `None` if its size is impossible.
-pub(in crate::cbh) fn end_of_blob(kind: FileKind, offset: u64, head: &[u8]) -> Option<u64> {
-    let head_bytes = head_bytes(kind);
-    let size = if head.len() < head_bytes {
-        head_bytes
-    } else {
-        stated_size(kind, head).ok()?
-    };
-    Some(offset + size as u64)
+/// Where blobs begin that records refer to.
+pub(in crate::cbh) struct Blobs {
+    /// In the file, ascending.
+    starts: Vec<u64>,
+    /// The last one that begins behind the end of the file.
+    pub(in crate::cbh) lost: Option<u64>,
+}
+
+impl Blobs {
+    /// Those of some records, in a file of `len` bytes.
+    pub(in crate::cbh) fn of(
+        database: &Database,
+        kind: FileKind,
+        ids: Range<u32>,
+        len: u64,
+    ) -> Result<Blobs, Error> {
+        let (mut starts, mut lost, mut read) = (Vec::new(), None, Ok(()));
+        database.scan(
+            ids,
+            true,
+            &mut |record| match database.blob_offset(kind, record) {
+                Ok(Some(offset)) if offset < len => starts.push(offset),
+                Ok(Some(offset)) if offset <= len + MOST_LOST => lost = lost.max(Some(offset)),
+                Ok(_) => {}
+                Err(error) => read = Err(error),
+            },
+        )?;
+        read?;
+        starts.sort_unstable();
+        starts.dedup();
+        Ok(Blobs { starts, lost })
+    }
+
+    /// Those that the end of the file cuts, each up to the next one. Where one begins in
+    /// another that is whole, or in the header, or has no room for its head before the next
+    /// one, its offset is wrong.
+    pub(in crate::cbh) fn cut(
+        &self,
+        kind: FileKind,
+        storage: &dyn Storage,
+        len: u64,
+    ) -> io::Result<Vec<Range<u64>>> {
+        let head_bytes = head_bytes(kind);
+        let mut buffer = ReadBuffer::ahead();
+        let mut cut = Vec::new();
+        // Where the furthest of the whole ones ends so far, or the header.
+        let mut whole_end = blobs_begin(storage)?;
+        let nexts = self.starts.iter().skip(1).chain([&len]);
+        for (&offset, &next) in self.starts.iter().zip(nexts) {
+            let head = storage.read_up_to(offset, head_bytes, &mut buffer)?;
+            let size = if head.len() < head_bytes {
+                Some(head_bytes)
+            } else {
+                stated_size(kind, head).ok()
+            };
+            let Some(end) = size.map(|size| offset + size as u64) else {
+                continue;
+            };
+            if end <= len {
+                whole_end = whole_end.max(end);
+            } else if offset >= whole_end && (next == len || next - offset >= head_bytes as u64) {
+                cut.push(offset..next);
+            }
+        }
+        Ok(cut)
+    }
 }
 
 impl BlobFile {
@@ -153,7 +193,11 @@ impl BlobFile {
     }
 
     /// Writes the appends so far behind the end of the file.
-    pub(super) fn spill(&mut self, file: &OsStr, stage: &mut Stage<'_>) -> Result<(), Error> {
+    pub(super) fn spill(
+        &mut self,
+        file: &OsStr,
+        stage: &mut Stage<'_>,
+    ) -> Result<(), storage::Error> {
         stage.write(file, self.len + self.laid, &self.added)?;
         self.laid += self.added.len() as u64;
         self.added.clear();

@@ -1,14 +1,14 @@
 //! Repair of file headers.
 
 use std::io;
+use std::ops::Range;
 
 use super::Fix;
 use super::work::RepairWork;
 use crate::bytes::ByteReader;
 use crate::cbh::base::database::head_bytes;
-use crate::cbh::edit::save::{MOST_LOST, SaveError, end_of_blob};
+use crate::cbh::edit::save::{Blobs, SaveError};
 use crate::cbh::extended::{ExtendedHeader, ExtendedRecord, HEADER_BYTES};
-use crate::cbh::maintain::check::blobs_begin;
 use crate::cbh::record::{self, FileHeader, MOST_GAMES, RECORD_BYTES};
 use crate::cbh::{ChangeError, Database, FileKind, RecordKind};
 use crate::storage::{FilesAfter, ReadBuffer, Storage};
@@ -187,44 +187,10 @@ fn cut_blobs(
 ) -> Result<Vec<Fix>, ChangeError> {
     let io = |source| ChangeError::from(database.io(file, source));
     let len = storage.len().map_err(io)?;
-    let begin = blobs_begin(storage).map_err(io)?;
-    let (mut starts, mut lost, mut read) = (Vec::new(), None, Ok(()));
-    database.scan(
-        1..u32::MAX,
-        true,
-        &mut |record| match database.blob_offset(file, record) {
-            Ok(Some(offset)) if (begin..len).contains(&offset) => starts.push(offset),
-            Ok(Some(offset)) if (len..=len + MOST_LOST).contains(&offset) => {
-                lost = lost.max(Some(offset));
-            }
-            Ok(_) => {}
-            Err(error) => read = Err(error),
-        },
-    )?;
-    read?;
-    starts.sort_unstable();
-    starts.dedup();
-    let mut fixes = Vec::new();
-    let mut buffer = ReadBuffer::ahead();
-    // Where the furthest of the sound blobs ends so far.
-    let mut sound_end = 0;
-    for (offset, next) in starts.iter().zip(starts.iter().skip(1).chain([&len])) {
-        let head = storage.read_up_to(*offset, head_bytes(file), &mut buffer);
-        let head = head.map_err(io)?;
-        match end_of_blob(file, *offset, head) {
-            // Where it begins in another one its offset is wrong, and those are bytes of that.
-            Some(end) if end > len && *offset >= sound_end => {
-                // Nor has one room for its head before the next.
-                if *next < len && *next - offset < head_bytes(file) as u64 {
-                    continue;
-                }
-                fixes.push(cut_blob(file, *offset, head, *next - offset));
-            }
-            Some(end) if end <= len => sound_end = sound_end.max(end),
-            _ => {}
-        }
-    }
-    if let Some(offset) = lost {
+    let found = Blobs::of(database, file, 1..u32::MAX, len)?;
+    let cut = found.cut(file, storage, len).map_err(io)?;
+    let mut fixes: Vec<Fix> = cut.into_iter().map(|cut| cut_blob(file, cut)).collect();
+    if let Some(offset) = found.lost {
         fixes.push(Fix {
             file,
             offset: offset + head_bytes(file) as u64 - 1,
@@ -235,23 +201,23 @@ fn cut_blobs(
     Ok(fixes)
 }
 
-/// Makes a blob of which `left` bytes are there so long, or none if these do not say how
-/// long it was.
-fn cut_blob(file: FileKind, offset: u64, head: &[u8], left: u64) -> Fix {
+/// Makes a blob as long as what is there, or none if that does not say how long it was.
+fn cut_blob(file: FileKind, there: Range<u64>) -> Fix {
     let size_bytes = if file == FileKind::Moves { 3 } else { 4 };
     let least = head_bytes(file);
-    let left = u32::try_from(left).unwrap_or(u32::MAX);
+    let left = u32::try_from(there.end - there.start).unwrap_or(u32::MAX);
     let (at, bytes) = match left.to_be_bytes().get(4 - size_bytes..) {
-        Some(size) if left as usize >= least && head.len() == least => {
-            (offset + (least - size_bytes) as u64, size.to_vec())
-        }
-        _ => (offset, vec![0; least]),
+        Some(size) if left as usize >= least => (least - size_bytes, size.to_vec()),
+        _ => (0, vec![0; least]),
     };
     Fix {
         file,
-        offset: at,
+        offset: there.start + at as u64,
         bytes,
-        what: format!("the blob at {offset:#x} ends past the file ({left} bytes are there)"),
+        what: format!(
+            "the blob at {:#x} ends past the file ({left} bytes are there)",
+            there.start
+        ),
     }
 }
 

@@ -541,6 +541,12 @@ fn a_blob_that_seems_to_be_cut_inside_of_another_is_left() {
             repair(&base, &|_| {}, &mut |_| {}).unwrap();
             base.store.close().unwrap();
             assert!(games_of(&path)[1..] == before[1..], "{extension} {at}");
+            // The damage of one game does not keep others from being saved.
+            assert!(append(&path, &Game::default()), "{extension} {at}");
+            assert!(
+                games_of(&path)[1..before.len()] == before[1..],
+                "{extension} {at}"
+            );
         }
     }
 }
