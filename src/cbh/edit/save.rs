@@ -340,10 +340,10 @@ impl<'a> Saver<'a> {
     ///
     /// [`SaveError`].
     pub fn remove_last(&mut self, id: GameId) -> Result<bool, SaveError> {
-        // With it would go what is left of a cut one behind it.
-        let is_end = self.database.header.next_id <= self.database.last_id().saturating_add(1);
-        let is_last = id.0.checked_add(1) == Some(self.next_id) && id.0 <= self.database.last_id();
-        let is_last = is_last && is_end;
+        let last = self.database.last_id();
+        // The bytes of a cut record behind the last one would go with it.
+        let is_end = self.database.header.next_id <= last.saturating_add(1);
+        let is_last = is_end && id.0.checked_add(1) == Some(self.next_id) && id.0 <= last;
         if !is_last || self.records.contains_key(&id.0) {
             return Ok(false);
         }

@@ -17,8 +17,8 @@ use crate::storage::{FilesAfter, ReadBuffer, Storage};
 /// ones.
 const BLOB_HEADERS: [u16; 2] = [10, 26];
 
-/// What a record of `.cbh` needs to be one: of a game up to its opening, of a text up
-/// to its media.
+/// The fewest bytes of a cut `.cbh` record that are completed: a game's record up to its
+/// opening, a text's up to its media. Nothing else tells these fields.
 const GAME_BYTES: usize = 37;
 const TEXT_BYTES: usize = 22;
 

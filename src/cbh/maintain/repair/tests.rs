@@ -434,7 +434,7 @@ fn a_list_of_top_games_claims_what_it_has_and_one_of_an_older_form_stays() {
     }
 }
 
-/// What is read of each game, and whether without defects.
+/// Reads each game: its number, its content, and whether it has no defects.
 fn games_of(path: &Path) -> Vec<(GameId, String, bool)> {
     let database = Database::open(path, &Options::default()).unwrap();
     let mut decoded = Decoded::default();
@@ -495,7 +495,7 @@ fn a_file_that_was_cut_is_repaired_and_appended_to_and_each_game_reads_as_before
             let same = |after: &[(GameId, String, bool)], when| {
                 for (one, other) in before.iter().zip(after) {
                     assert!(one.1 == other.1, "{extension} {cut}, {when}: {:?}", one.0);
-                    // Of what was not read whole nobody may think that it was.
+                    // A game that lost something must keep its defect.
                     let sound = whole.iter().find(|sound| sound.0 == one.0);
                     let is_lost = sound.is_none_or(|sound| sound.1 != one.1);
                     assert!(
