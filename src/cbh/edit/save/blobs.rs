@@ -39,6 +39,9 @@ const RECORDS_ASKED: u32 = 1 << 14;
 /// A blob that begins further behind the end of its file was never in it.
 const MOST_LOST: u64 = 1 << 26;
 
+/// No blob is longer.
+const MOST_BLOB_BYTES: u64 = 1 << 24;
+
 /// Refuses a file that was cut, or is an older copy: what is appended would be read as the
 /// rest of a blob that ends past its end, or as one that began behind it.
 ///
@@ -111,8 +114,12 @@ impl Blobs {
         let mut cut = Vec::new();
         // Where the furthest of the whole ones ends so far, or the header.
         let mut whole_end = blobs_begin(storage)?;
-        let nexts = self.starts.iter().skip(1).chain([&len]);
-        for (&offset, &next) in self.starts.iter().zip(nexts) {
+        // Blobs before that reach neither the end of the file nor a blob that does.
+        let near = len.saturating_sub(2 * MOST_BLOB_BYTES);
+        let near = self.starts.partition_point(|start| *start < near);
+        let starts = self.starts.get(near..).unwrap_or_default();
+        let nexts = starts.iter().skip(1).chain([&len]);
+        for (&offset, &next) in starts.iter().zip(nexts) {
             let head = storage.read_up_to(offset, head_bytes, &mut buffer)?;
             let size = if head.len() < head_bytes {
                 Some(head_bytes)

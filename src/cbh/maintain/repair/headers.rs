@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Fix;
 use super::work::RepairWork;
 use crate::bytes::ByteReader;
-use crate::cbh::base::database::head_bytes;
+use crate::cbh::base::database::{head_bytes, record_offset};
 use crate::cbh::edit::save::{Blobs, SaveError};
 use crate::cbh::extended::{ExtendedHeader, ExtendedRecord, HEADER_BYTES};
 use crate::cbh::record::{self, FileHeader, MOST_GAMES, RECORD_BYTES};
@@ -135,7 +135,7 @@ fn records_in(storage: &dyn Storage) -> io::Result<u32> {
 /// Completes a record that `.cbh` ends in, if all is there that nothing else tells:
 /// behind it stands what the moves and the remarks tell again.
 fn cut_record(storage: &dyn Storage, id: u32) -> io::Result<Option<Fix>> {
-    let offset = RECORD_BYTES as u64 * u64::from(id);
+    let offset = record_offset(id);
     let mut buffer = ReadBuffer::default();
     let cut = storage.read_up_to(offset, RECORD_BYTES, &mut buffer)?;
     let needed = match record::decode_kind(cut) {
@@ -153,7 +153,7 @@ fn cut_record(storage: &dyn Storage, id: u32) -> io::Result<Option<Fix>> {
 
 /// How many bytes of a record `.cbh` ends in, if it ends in it.
 fn lost_bytes(storage: &dyn Storage, id: u32) -> io::Result<Option<u64>> {
-    let offset = RECORD_BYTES as u64 * u64::from(id);
+    let offset = record_offset(id);
     let len = storage.len()?.saturating_sub(offset);
     Ok(Some(len).filter(|len| (1..RECORD_BYTES as u64).contains(len)))
 }
