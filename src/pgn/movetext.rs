@@ -102,7 +102,9 @@ impl<'g> MoveText<'g, '_> {
         }
     }
 
-    /// Writes moves that have no variations and no remarks, as most games.
+    /// Writes moves that have no variations and no remarks, as most games. A function of
+    /// its own, so that what it counts stays in registers.
+    #[inline(never)]
     fn only_line(&mut self, moves: &[Ply], half_move: u32) {
         let Some((first, others)) = moves.split_first() else {
             return;
@@ -110,14 +112,23 @@ impl<'g> MoveText<'g, '_> {
         self.number(half_move, true);
         self.writer
             .short_word(first.san.after_blank(), first.san.len());
+        let word = |ply: &Ply| (ply.san.after_blank(), ply.san.len());
+        let is_white_first = half_move.is_multiple_of(2);
+        let (black, pairs) = others.split_at(usize::from(is_white_first).min(others.len()));
         // A move and a number at most.
-        self.writer.short_words(2 * others.len(), |words| {
-            for (half_move, ply) in (half_move + 1..).zip(others) {
-                if half_move.is_multiple_of(2) {
-                    let (number, len) = move_number(half_move);
-                    words.write(number, len);
-                }
-                words.write(ply.san.after_blank(), ply.san.len());
+        self.writer.short_words(2 * moves.len(), |words| {
+            if let [black] = black {
+                words.write(word(black));
+            }
+            let (pairs, last) = pairs.as_chunks();
+            let mut number = half_move / 2;
+            for [white, black] in pairs {
+                number = number.wrapping_add(1);
+                words.write_three([white_number(number), word(white), word(black)]);
+            }
+            if let [white] = last {
+                words.write(white_number(number.wrapping_add(1)));
+                words.write(word(white));
             }
         });
     }
@@ -301,39 +312,49 @@ impl<'g> MoveText<'g, '_> {
 
 /// `12.` for White, `12...` for Black, after a blank in the first of eight
 /// bytes; and its length without the blank.
-#[inline]
 fn move_number(half_move: u32) -> ([u8; 8], usize) {
-    let number = half_move / 2;
-    let known = NUMBERS.get(number as usize).copied();
-    let (mut text, mut len) = known.unwrap_or_else(|| numbered(number));
-    if !half_move.is_multiple_of(2) {
-        text |= u64::from(u16::from_le_bytes(*b"..")) << (8 * (len + 1));
-        len += 2;
+    let (text, len) = white_number(half_move / 2);
+    if half_move.is_multiple_of(2) {
+        return (text, len);
     }
-    (text.to_le_bytes(), len)
+    // In place of the length.
+    let text = u64::from_le_bytes(text) << 8 >> 8;
+    let dots = u64::from(u16::from_le_bytes(*b"..")) << (8 * (len + 1));
+    ((text | dots).to_le_bytes(), len + 2)
 }
 
-/// The texts of the move numbers of nearly all games.
-static NUMBERS: [(u64, usize); 256] = numbers();
+/// As [`move_number`] for White's move of this number.
+#[expect(clippy::inline_always, reason = "for every second move")]
+#[inline(always)]
+fn white_number(number: u32) -> ([u8; 8], usize) {
+    let known = NUMBERS.get(number as usize).copied();
+    let text = known.unwrap_or_else(|| numbered(number));
+    // Behind text and blank stands the length.
+    (text.to_le_bytes(), (text >> 56) as usize)
+}
 
+/// The texts of the move numbers of nearly all games, as [`numbered`] gives them.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-const fn numbers() -> [(u64, usize); 256] {
-    let mut numbers = [(0, 0); 256];
-    let mut number: u32 = 0;
+static NUMBERS: [u64; 256] = {
+    let mut numbers = [0; 256];
+    let mut number = 0;
     while number < 256 {
         numbers[number as usize] = numbered(number);
         number += 1;
     }
     numbers
-}
+};
 
-/// `12.` after a blank, first byte lowest, and its length without the blank.
-const fn numbered(number: u32) -> (u64, usize) {
+/// `12.` after a blank, first byte lowest, and its length without the blank in the
+/// highest byte.
+#[cold]
+const fn numbered(number: u32) -> u64 {
     // A set-up game begins with move 255 at most. Beyond 9999 the last four
-    // digits must do: eight bytes hold them, a blank and three dots.
+    // digits must do: seven bytes hold them, a blank and a dot.
     let (digits, len) = short_decimal(number % 10_000);
     let dot = (b'.' as u64) << (8 * (len + 1));
-    (dot | digits << 8 | b' ' as u64, len + 1)
+    let len = (len as u64 + 1) << 56;
+    len | dot | digits << 8 | b' ' as u64
 }
 
 /// Appends a number in decimal digits.
@@ -362,17 +383,28 @@ pub(crate) fn append_decimal(number: u32, out: &mut Vec<u8>) {
 /// The digits of a number below 10000, first one lowest, and how many they are. There
 /// is no loop, whose end is hard to foresee.
 const fn short_decimal(number: u32) -> (u64, usize) {
-    let [ones, tens] = [digit(number), digit(number / 10)];
-    let [hundreds, thousands] = [digit(number / 100), digit(number / 1000)];
-    let digits = ones << 24 | tens << 16 | hundreds << 8 | thousands;
+    let digits = two_digits(number / 100) | two_digits(number % 100) << 16;
     let zeros = (number < 10) as usize + (number < 100) as usize + (number < 1000) as usize;
     (digits >> (8 * zeros), 4 - zeros)
 }
 
-/// The last digit of a number.
-const fn digit(number: u32) -> u64 {
-    (b'0' as u32 + number % 10) as u64
+/// A number below 100 as two digits, first one lowest.
+#[expect(clippy::indexing_slicing, reason = "there are 100")]
+const fn two_digits(number: u32) -> u64 {
+    TWO_DIGITS[(number % 100) as usize] as u64
 }
+
+/// The digits of each number below 100.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+static TWO_DIGITS: [u16; 100] = {
+    let mut all = [0; 100];
+    let mut number: u8 = 0;
+    while number < 100 {
+        all[number as usize] = u16::from_le_bytes([b'0' + number / 10, b'0' + number % 10]);
+        number += 1;
+    }
+    all
+};
 
 #[cfg(test)]
 mod tests {
