@@ -6,12 +6,13 @@ use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Piece, Role, Square};
 
 use super::fold::Pattern;
+use super::remarks::as_shown;
 use super::source::SearchedContent;
 use super::term::{
     Army, DateRange, EcoRange, Field, Material, Outcome, Range, Round, Side, Squares, Term, Test,
     Wanted,
 };
-use crate::game::{Eco, Position, role_index};
+use crate::game::{Eco, Position, role_index, shown_in_comment};
 
 /// A query. A game must match all of its terms.
 #[derive(Clone, Debug, Default)]
@@ -145,7 +146,7 @@ impl Query {
         if name == "in" {
             return self.widen(value, is_not, expected);
         }
-        let patterns = |value| {
+        let patterns = |value: &str| {
             let values = split(value)?;
             values
                 .into_iter()
@@ -154,7 +155,8 @@ impl Query {
         };
         let test = match name {
             "opponent" => opponent(patterns(value)?, players)?,
-            "text" => Test::Text(patterns(value)?),
+            // Who writes a remark as it is stored finds it too.
+            "text" => Test::Text(patterns(&as_shown(value, shown_in_comment))?),
             _ => match field(name) {
                 Some(field) => Test::Name(field, patterns(value)?),
                 None => valued(name, value, expected)?,

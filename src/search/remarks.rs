@@ -1,8 +1,10 @@
 //! Contents of a game other than its moves, and words in its annotations.
 
+use std::borrow::Cow;
+
 use super::fold::{Pattern, fold};
 use super::source::SearchedContent;
-use crate::game::{Annotation, AnnotationText, Game};
+use crate::game::{Annotation, AnnotationText, Game, shown_in_comment, shown_in_quotes};
 
 /// Returns whether the game has this content, including variations.
 pub(super) fn has(game: &Game, content: SearchedContent) -> bool {
@@ -30,21 +32,52 @@ pub(super) fn has(game: &Game, content: SearchedContent) -> bool {
 /// patterns.
 pub(super) fn contain(game: &Game, patterns: &[Pattern]) -> bool {
     let mut folded = String::new();
-    let mut fits = |text: &str| {
+    let mut fits = |text: &str, shown: fn(char) -> char| {
         folded.clear();
-        fold(text, &mut folded);
+        fold(&as_shown(text, shown), &mut folded);
         patterns.iter().any(|pattern| pattern.fits(&folded))
     };
     game.annotations.iter().any(|(_, remark)| match remark {
         Annotation::TextBefore(text) | Annotation::TextAfter(text) => {
-            text.has_words() && fits(&text.text)
+            text.has_words() && fits(&text.text, shown_in_comment)
         }
         Annotation::Training(training) => {
             let questions = training.texts.iter().flatten();
             let mut words =
                 questions.chain(training.answers.iter().flat_map(|answer| &answer.text));
-            words.any(|(_, text)| fits(text))
+            words.any(|(_, text)| fits(text, shown_in_quotes))
         }
         _ => false,
     })
+}
+
+/// A text as PGN shows it: each character as `shown` says, one blank between words, none
+/// at the ends.
+pub(super) fn as_shown(text: &str, shown: fn(char) -> char) -> Cow<'_, str> {
+    let is_same = text
+        .chars()
+        .all(|c| c == ' ' || !c.is_whitespace() && shown(c) == c);
+    if is_same && text.trim() == text && !text.contains("  ") {
+        return Cow::Borrowed(text);
+    }
+    let shown: String = text.chars().map(shown).collect();
+    Cow::Owned(shown.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_as_they_are_shown() {
+        for (stored, shown) in [
+            ("usual  is", "usual is"),
+            ("\tf\u{fc}r\r\n Zug ", "f\u{fc}r Zug"),
+            ("{there}", "(there)"),
+            ("as it is", "as it is"),
+        ] {
+            assert_eq!(as_shown(stored, shown_in_comment), shown);
+        }
+        assert_eq!(as_shown("[a] \"b\"", shown_in_quotes), "(a) 'b'");
+    }
 }
