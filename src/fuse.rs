@@ -21,6 +21,7 @@
 //! one by one, a new *epoch* begins (Linux 6.16), which also makes the kernel
 //! drop the inodes. Older kernels may cache names for one second only.
 
+mod cleanup;
 mod handed_over;
 mod kernel;
 mod locks;
@@ -28,7 +29,6 @@ mod mounts;
 mod names;
 mod nodes;
 mod profile;
-mod refused;
 mod requests;
 mod session;
 mod slow;
@@ -48,11 +48,11 @@ use fuser::{Errno, FileAttr, FileHandle, FileType, FopenFlags, Generation, INode
 use parking_lot::Mutex;
 
 use crate::vfs::{Access, Attr, Drafts, Error, Handle, Ino, NodeKind, Size, Vfs};
+use cleanup::UnlikeSaves;
 use kernel::Kernel;
 use locks::Locks;
 use nodes::{KernelInode, KernelInodes, Redirected, WriteOpen};
 use profile::Profile;
-use refused::RefusedSaves;
 use slow::SlowRequests;
 use throttle::Throttle;
 
@@ -94,7 +94,7 @@ pub(crate) struct Adapter {
     profile: Profile,
     nodes: Arc<KernelInodes>,
     locks: Locks,
-    refused: RefusedSaves,
+    unlike: UnlikeSaves,
     slow: SlowRequests,
     /// Set when the session has started.
     kernel: Arc<OnceLock<Kernel>>,
@@ -118,7 +118,7 @@ impl Adapter {
             profile: Profile::new(options.is_writable),
             nodes: Arc::new(KernelInodes::new()),
             locks: Locks::default(),
-            refused: RefusedSaves::default(),
+            unlike: UnlikeSaves::default(),
             invalidating: Arc::default(),
             slow: SlowRequests::default(),
         }

@@ -418,7 +418,7 @@ fn a_program_that_clears_up_after_a_refused_save_deletes_no_game() {
     );
     assert_eq!(daemon.text(5), text);
     assert!(
-        daemon.log().contains("000005.pgn is not deleted"),
+        daemon.log().contains("000005.pgn is not removed"),
         "{}",
         daemon.log()
     );
@@ -430,6 +430,44 @@ fn a_program_that_clears_up_after_a_refused_save_deletes_no_game() {
     let removed = Command::new("rm").arg(daemon.game(7)).status().unwrap();
     assert!(removed.success());
     assert!(daemon.at("deleted/000005.pgn").exists() && daemon.at("deleted/000007.pgn").exists());
+    daemon.end();
+    daemon.assert_sound();
+}
+
+/// As rclone does, which compares sizes or digests after it has written.
+#[test]
+fn a_program_that_finds_another_text_than_it_wrote_removes_no_game() {
+    let Some(mut daemon) = sample() else { return };
+    let script = "import os, sys\n\
+        def save(name, text):\n\
+        \x20   with open(name, 'w') as file: file.write(text)\n\
+        def remove(name):\n\
+        \x20   try: os.remove(name)\n\
+        \x20   except OSError as error: print('remove', name, error.errno)\n\
+        os.chdir(sys.argv[1])\n\
+        text = open('000005.pgn').read()\n\
+        wrapped = text.replace(' 2. ', '\\n2. ', 1)\n\
+        save('000005.pgn', text + '\\n'); remove('000005.pgn')\n\
+        save('000006.pgn', wrapped); remove('000006.pgn')\n\
+        save('new.pgn', text + '\\n'); remove('new.pgn')\n\
+        save('new.pgn', text + '\\n'); remove('new.pgn')\n\
+        save('000007.pgn', text); remove('000007.pgn')\n\
+        print(*sorted(os.listdir()))";
+    let before = names(&daemon.at("games")).len();
+    let ran = Command::new("python3")
+        .args(["-c", script])
+        .arg(daemon.at("games"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let lines: Vec<&str> = said.lines().collect();
+    let (left, lines) = lines.split_last().unwrap();
+    let refused = ["000005.pgn", "000006.pgn", "new.pgn", "new.pgn"];
+    let refused = refused.map(|name| format!("remove {name} 1"));
+    assert_eq!(lines, refused, "{said}");
+    // One game that is new, and one that was written as it is stored and removed.
+    assert_eq!(left.matches(".pgn").count(), before + 1, "{said}");
+    assert!(!left.contains("000007.pgn"), "{said}");
     daemon.end();
     daemon.assert_sound();
 }

@@ -171,7 +171,7 @@ impl Mount {
         };
         let handle = drafts.open_file(file, access)?;
         let written = drafts.write(handle, 0, text.as_bytes());
-        let saved = written.and_then(|_| drafts.flush(handle));
+        let saved = written.and_then(|_| drafts.flush(handle).map(drop));
         drafts.release(handle);
         saved
     }

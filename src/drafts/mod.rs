@@ -58,6 +58,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 pub use self::access::{Access, Handle, RenameMode};
 use self::names::Place;
+pub use self::saving::StoredGame;
 use self::state::State;
 use crate::fs::editor::{Edit, Editor, Refusal, Role, Saved};
 use crate::fs::mount::live_base::LiveBase;

@@ -36,8 +36,8 @@ impl Drafts {
         self.unlink_if(directory, name, |_| true)
     }
 
-    /// As [`unlink`](Drafts::unlink), but a game is deleted only if `may_delete` says
-    /// so of it.
+    /// As [`unlink`](Drafts::unlink), but a game, or the name that it was written by, is
+    /// removed only if `may_remove` says so of the game.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Drafts {
         &self,
         directory: Ino,
         name: &[u8],
-        may_delete: impl FnOnce(Ino) -> bool,
+        may_remove: impl FnOnce(Ino) -> bool,
     ) -> Result<(), Error> {
         let live = self.editable(directory)?;
         drop(self.open_state()?);
@@ -61,7 +61,27 @@ impl Drafts {
         }
         let _one = live.lock_saves();
         let now = self.now();
-        match self.entry(&place) {
+        let entry = self.entry(&place);
+        let game = match entry {
+            Some(NameTarget::File(_) | NameTarget::Gone { .. }) => None,
+            Some(NameTarget::Link(game)) => Some(game),
+            None => {
+                let attr = self.lookup(directory, name)?;
+                if attr.kind == NodeKind::Directory {
+                    return Err(Error::IsADirectory);
+                }
+                Some(attr.ino)
+            }
+        };
+        if !game.is_none_or(may_remove) {
+            log::warn!(
+                "{} is not removed: the program that removes it has just written it, and the game \
+                is stored otherwise; remove it again to be rid of it",
+                place.1
+            );
+            return Err(Error::NotPermitted);
+        }
+        match entry {
             Some(NameTarget::File(id)) => {
                 self.remove_log(&place);
                 let mut state = self.state.lock();
@@ -73,28 +93,15 @@ impl Drafts {
                     draft.purpose = Purpose::Scratch;
                 }
                 state.unname(id, now);
-                return Ok(());
+                Ok(())
             }
             Some(NameTarget::Link(_)) => {
                 self.forget_link(&place);
-                return Ok(());
+                Ok(())
             }
-            Some(NameTarget::Gone { .. }) => return Err(Error::NotFound),
-            None => {}
+            Some(NameTarget::Gone { .. }) => Err(Error::NotFound),
+            None => self.delete(&live, &place),
         }
-        let attr = self.lookup(directory, name)?;
-        if attr.kind == NodeKind::Directory {
-            return Err(Error::IsADirectory);
-        }
-        if !may_delete(attr.ino) {
-            log::warn!(
-                "{} is not deleted: the program that removes it has just failed to save it, and the \
-                stored game is unchanged; remove it again to delete it",
-                place.1
-            );
-            return Err(Error::NotPermitted);
-        }
-        self.delete(&live, &place)
     }
 
     /// Deletes the game of this name, where that is what removing it means.

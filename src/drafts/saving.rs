@@ -49,6 +49,15 @@ pub(super) enum SavedAs {
     Import,
 }
 
+/// The game as which a text is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredGame {
+    /// Number of its file in the mount.
+    pub game: Ino,
+    /// Whether the file has the same bytes as the text.
+    pub is_as_written: bool,
+}
+
 /// Result of a job.
 pub(super) struct SaveOutcome {
     /// The version that was saved or refused.
@@ -61,6 +70,8 @@ pub(super) struct SaveOutcome {
     pub(super) imported: Option<u64>,
     /// What is stored otherwise than it was written.
     pub(super) notes: Vec<String>,
+    /// The game, if it is one.
+    pub(super) stored: Option<StoredGame>,
     /// The games that were not imported because they are bad.
     pub(super) bad: Option<SharedBuffer>,
     pub(super) result: Result<(), Error>,
@@ -113,6 +124,16 @@ impl Job {
             return Err(Refusal::Text(why.to_owned()));
         }
         Ok(())
+    }
+
+    /// The one game that `written` was saved as.
+    fn stored(&self, made: &[Ino], written: &[u8]) -> Option<StoredGame> {
+        let [made] = made else { return None };
+        let text = self.live.present_text(*made).ok()?;
+        Some(StoredGame {
+            game: made.in_base(self.live.number()),
+            is_as_written: *text == *written,
+        })
     }
 
     /// Saves the one game that `text` is, after [`check`](Job::check).
@@ -251,11 +272,11 @@ impl Drafts {
             return self.refused(job, version, Error::TooLarge.into());
         }
         let mut has_changed = false;
+        let mut written = Vec::new();
         let saved = self.save(&job.live, &mut |editor| {
             job.check()?;
-            let (text, read) = job.buffer.all().map_err(failed)?;
-            version = read;
-            let saved = job.save(editor, &text)?;
+            (written, version) = job.buffer.all().map_err(failed)?;
+            let saved = job.save(editor, &written)?;
             has_changed = saved.volume.is_some();
             Ok(saved)
         });
@@ -266,7 +287,9 @@ impl Drafts {
                 if has_changed || job.status.was_refused() {
                     self.forget_saved(&job.live, &job.origin);
                 }
-                self.saved(job, version, saved, None)
+                let outcome = self.saved(job, version, saved, None);
+                let stored = job.stored(&outcome.made, &written);
+                SaveOutcome { stored, ..outcome }
             }
             Err(refusal) => self.refused(job, version, refusal),
         }
@@ -319,6 +342,7 @@ impl Drafts {
             base,
             imported,
             notes: saved.notes,
+            stored: None,
             bad: None,
             result: Ok(()),
         }
@@ -362,6 +386,7 @@ impl Drafts {
             base: job.base,
             imported: None,
             notes: Vec::new(),
+            stored: None,
             bad: None,
             result: Err(error),
         }

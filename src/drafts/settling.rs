@@ -47,6 +47,7 @@ impl Drafts {
         draft.made.clone_from(&outcome.made);
         if outcome.result.is_ok() {
             draft.made_by = job.handle;
+            draft.stored = outcome.stored;
         }
         let written = draft
             .game()

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Handle;
-use super::KIND;
 use super::handles::{Handles, Open};
 use super::names::{DraftNames, NameTarget, Place};
 use super::status::{DraftEvent, DraftStatus, Effect};
+use super::{KIND, StoredGame};
 use crate::fs::{Error, Ino};
 use crate::names::{is_pgn, parse_game};
 use crate::storage::SharedBuffer;
@@ -53,6 +53,8 @@ pub(super) struct Draft {
     status: DraftStatus,
     /// Files that an earlier save of this draft made or changed.
     pub(super) made: Vec<Ino>,
+    /// What that save stored, until a program is told of it.
+    pub(super) stored: Option<StoredGame>,
     /// Handle that made that save.
     pub(super) made_by: Option<Handle>,
     /// Whether that save stays if a later text is refused, because `fsync` or
@@ -82,6 +84,7 @@ impl Draft {
             settled: 0,
             status: DraftStatus::Clean,
             made: Vec::new(),
+            stored: None,
             made_by: None,
             is_confirmed: false,
             base: None,

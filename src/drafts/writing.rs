@@ -10,7 +10,7 @@ use super::MOST_GAME;
 use super::failed;
 use super::handles::Pin;
 use super::state::{Draft, Purpose, State};
-use super::{Access, Drafts, Handle};
+use super::{Access, Drafts, Handle, StoredGame};
 use crate::fs::{Attr, Bytes, Error, Ino};
 use crate::storage::SharedBuffer;
 
@@ -209,25 +209,34 @@ impl Drafts {
         let (buffer, most, _) = self.draft_of(handle)?;
         buffer.set_length(length, most).map_err(failed)?;
         if is_alone {
-            return self.flush(handle);
+            return self.save_written(handle).map(drop);
         }
         Ok(())
     }
 
     /// Saves what was written through `handle`; the file shows what is
-    /// stored when this returns. Nothing if nothing was written.
+    /// stored when this returns. Nothing if nothing was written. Returns the game that
+    /// it is stored as, if it is one and no earlier flush has returned it.
     ///
     /// # Errors
     ///
     /// [`Error::Refused`]; [`Error::NotOpen`]; that of the medium.
-    pub fn flush(&self, handle: Handle) -> Result<(), Error> {
+    pub fn flush(&self, handle: Handle) -> Result<Option<StoredGame>, Error> {
+        let id = self.save_written(handle)?;
+        let mut state = self.state.lock();
+        let draft = id.and_then(|id| state.drafts.get_mut(&id));
+        Ok(draft.and_then(|draft| draft.stored.take()))
+    }
+
+    /// Saves as [`flush`](Drafts::flush); gives the draft, if something was written.
+    pub(super) fn save_written(&self, handle: Handle) -> Result<Option<u32>, Error> {
         let (id, ino) = {
             let mut state = self.state.lock();
             let open = state.handles.get(handle)?;
             let (id, is_written) = (open.draft, open.is_written || open.access.truncate);
             let draft = id.and_then(|id| state.drafts.get_mut(&id));
             let Some(draft) = draft.filter(|_| is_written) else {
-                return Ok(());
+                return Ok(None);
             };
             if draft.made_by.is_some_and(|by| by != handle) {
                 // It is another program's by now.
@@ -240,15 +249,16 @@ impl Drafts {
                 if let Some(id) = id.filter(|_| is_stray) {
                     self.keep_draft(id, STRAY);
                 }
-                return Ok(());
+                return Ok(None);
             }
             (id, draft.ino)
         };
         let (Some(id), Some(live)) = (id, self.mount.base(ino)?) else {
-            return Ok(());
+            return Ok(None);
         };
         let _one = live.lock_saves();
-        self.save_draft(id, handle)
+        self.save_draft(id, handle)?;
+        Ok(Some(id))
     }
 
     /// Closes a file without saving: a program that writes completely has

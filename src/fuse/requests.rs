@@ -325,14 +325,15 @@ impl Filesystem for Adapter {
             let flush = || adapter.vfs.drafts().flush(Handle(handle.0));
             let flushed = adapter.answer_writing(request, flush);
             let file = KernelInode(ino.0).ino();
-            if flushed.is_err() {
-                adapter.refused.note(file, thread);
-            } else {
-                adapter.refused.forget(file);
+            match &flushed {
+                Err(_) => adapter.unlike.note(file, thread),
+                Ok(Some(stored)) if stored.is_as_written => adapter.unlike.forget(stored.game),
+                Ok(Some(stored)) => adapter.unlike.note(stored.game, thread),
+                Ok(None) => {}
             }
             // Closing a file releases the fcntl(2) locks of a process.
             adapter.locks.release(file, owner.0, 0, u64::MAX);
-            confirm(flushed, reply);
+            confirm(flushed.map(drop), reply);
         });
     }
 
@@ -395,8 +396,8 @@ impl Filesystem for Adapter {
             let request = format_args!("removal of {} in inode {parent}", own.display());
             let unlink = || {
                 let (directory, name) = (Ino(parent.0), own.as_bytes());
-                let may_delete = |game| !adapter.refused.clears_up(game, thread);
-                adapter.vfs.drafts().unlink_if(directory, name, may_delete)
+                let may_remove = |game| !adapter.unlike.clears_up(game, thread);
+                adapter.vfs.drafts().unlink_if(directory, name, may_remove)
             };
             confirm(adapter.answer_writing(request, unlink), reply);
         });

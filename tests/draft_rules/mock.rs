@@ -468,7 +468,7 @@ impl Mount {
 
     /// As close(2) does.
     pub(crate) fn close(&self, handle: Handle) -> Answer<()> {
-        let flushed = self.vfs.drafts().flush(handle).errno();
+        let flushed = self.vfs.drafts().flush(handle).map(drop).errno();
         self.vfs.drafts().release(handle);
         flushed
     }
