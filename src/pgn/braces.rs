@@ -104,7 +104,9 @@ pub(super) fn ends_tag_pair(after: &[u8]) -> bool {
     let digits = after.iter().take_while(|byte| byte.is_ascii_digit());
     let len = digits.count();
     let is_number = len > 0 && after.get(len) == Some(&b'.');
-    let word = after.split(u8::is_ascii_whitespace).next();
+    // No result is longer: a word without end is not searched for each bracket in it.
+    let word = after.get(..after.len().min(8)).unwrap_or_default();
+    let word = word.split(u8::is_ascii_whitespace).next();
     let is_result = matches!(word, Some(b"*" | b"1-0" | b"0-1" | b"1/2-1/2"));
     is_number || is_result || after.starts_with(b"{") || begins_tag_pair(after)
 }

@@ -633,7 +633,8 @@ impl<'t> MoveText<'_, 't> {
                 return Ok(true);
             }
         }
-        self.numbers.check(notation).map_err(error)?;
+        let is_apart = |place| lexer.is_behind_empty_line(place);
+        self.numbers.check(notation, is_apart).map_err(error)?;
         Ok(false)
     }
 

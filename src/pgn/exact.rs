@@ -84,7 +84,7 @@ impl Exact {
             return None;
         }
         let questions = command::pieces(comment).filter_map(|piece| match piece {
-            CommandOrText::Command(whole) if CommandOrText::parts(whole).0 == "tqu" => Some(whole),
+            CommandOrText::Command(whole) if command::is_question(whole) => Some(whole),
             _ => None,
         });
         let questions: Vec<&str> = questions.collect();

@@ -27,8 +27,8 @@ use super::place::TextPlace;
 use crate::game::{Game, GameResult, Position};
 
 pub(super) use self::words::{
-    InPassing, in_letters, in_passing, is_descriptive, is_drop, is_of_check, is_position,
-    loose_result, nag_of, unequal_result, with_plain_signs,
+    InPassing, LONGEST_RESULT, in_letters, in_passing, is_descriptive, is_drop, is_of_check,
+    is_position, loose_result, nag_of, unequal_result, with_plain_signs,
 };
 
 /// A deviation from strict PGN that was accepted in a game.

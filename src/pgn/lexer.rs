@@ -19,12 +19,13 @@ mod plain;
 mod tag;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 pub(super) use self::plain::{PlainMove, plain_tag_parts};
 use self::tag::TagLine;
 use super::braces::{Braces, has_begin_of_game};
 use super::error::{Error, quoted};
-use super::lenient::{Liberty, TakenLiberties, loose_result};
+use super::lenient::{LONGEST_RESULT, Liberty, TakenLiberties, loose_result};
 use super::numbers::MoveNumber;
 use super::page::EightBitPage;
 use super::place::{TextPlace, characters, doubtful};
@@ -66,6 +67,8 @@ pub(super) struct Lexer<'t> {
     /// Whether tokens may be of another form than PGN has them, and what was.
     is_free: bool,
     taken: TakenLiberties,
+    /// Where no `>` stands: a line of many `<` is searched once.
+    no_angle_in: Range<usize>,
 }
 
 impl<'t> Lexer<'t> {
@@ -84,6 +87,7 @@ impl<'t> Lexer<'t> {
             page: EightBitPage::WESTERN,
             is_free: false,
             taken: TakenLiberties::default(),
+            no_angle_in: 0..0,
         }
     }
 
@@ -247,6 +251,14 @@ impl<'t> Lexer<'t> {
         self.text.get(from..to).unwrap_or_default()
     }
 
+    /// Whether nothing stands between a place and the empty line before it.
+    pub(super) fn is_behind_empty_line(&self, place: TextPlace) -> bool {
+        let before = self.slice(0, place.offset);
+        let blanks = before.get(before.trim_ascii_end().len()..);
+        let mut lines = blanks.unwrap_or_default().iter();
+        lines.by_ref().any(|byte| *byte == b'\n') && lines.any(|byte| *byte == b'\n')
+    }
+
     /// The place after blanks and escaped lines.
     fn after_blanks(&self) -> TextPlace {
         let mut place = self.here;
@@ -261,6 +273,8 @@ impl<'t> Lexer<'t> {
             let rest = self.slice(place.offset, self.text.len());
             let len = if byte == b'%' && place.offset == place.line_start {
                 line_len(rest)
+            } else if self.has_ellipsis(place.offset) {
+                1
             } else {
                 self.blank_len(rest)
             };
@@ -433,7 +447,8 @@ impl<'t> Lexer<'t> {
             self.here.offset += len;
             return Token::Result(result);
         }
-        if self.is_free && loose_result(self.slice(begin, self.word_end(begin))).is_some() {
+        let word = self.slice(begin, self.word_end_within(begin, LONGEST_RESULT + 1));
+        if self.is_free && loose_result(word).is_some() {
             return self.word();
         }
         let digits = begin + digits_len(self.slice(begin, self.text.len()));
@@ -444,7 +459,7 @@ impl<'t> Lexer<'t> {
             b"00" | b"000" => self.is_free,
             _ => false,
         };
-        if dots > 0 || (!is_null && self.word_end(begin) == digits) {
+        if dots > 0 || (!is_null && self.word_end_within(begin, digits - begin + 1) == digits) {
             self.here.offset = digits + dots_len;
             let number = std::str::from_utf8(self.slice(begin, digits));
             return Token::Number(MoveNumber {
@@ -479,6 +494,7 @@ impl<'t> Lexer<'t> {
             match self.slice(at, self.text.len()) {
                 [b'.', ..] => (dots, at) = (dots + 1, at + 1),
                 [0xe2, 0x80, 0xa6, ..] if self.is_free => (dots, at) = (dots + 3, at + 3),
+                [0x80..=0xff, ..] if self.has_ellipsis(at) => (dots, at) = (dots + 3, at + 1),
                 _ => return (dots, at - begin),
             }
         }
@@ -537,11 +553,16 @@ impl<'t> Lexer<'t> {
     /// `<…>` on one line: a null move, or a remark.
     fn angles(&mut self) -> Token<'t> {
         let begin = self.here.offset + 1;
-        let rest = self.slice(begin, self.text.len());
-        let line = rest.get(..line_len(rest)).unwrap_or_default();
-        let Some(len) = line.iter().position(|&byte| byte == b'>') else {
+        if self.no_angle_in.contains(&begin) {
             return self.word();
-        };
+        }
+        let rest = self.slice(begin, self.text.len());
+        let end = memchr::memchr3(b'>', b'\n', b'\r', rest).unwrap_or(rest.len());
+        if rest.get(end) != Some(&b'>') {
+            self.no_angle_in = begin..begin + end;
+            return self.word();
+        }
+        let len = end;
         let inside = self.slice(begin, begin + len);
         let open = self.here;
         self.accept(Liberty::Angles);
@@ -571,8 +592,13 @@ impl<'t> Lexer<'t> {
     /// Where the word that begins at `begin` ends. A promotion in
     /// parentheses, `e8(Q)`, is a part of it.
     fn word_end(&self, begin: usize) -> usize {
+        self.word_end_within(begin, self.text.len())
+    }
+
+    /// As [`word_end`](Lexer::word_end), or behind `most` bytes if it is longer.
+    fn word_end_within(&self, begin: usize, most: usize) -> usize {
         let mut at = begin;
-        loop {
+        while at - begin < most {
             match self.slice(at, self.text.len()) {
                 [b'(', role, b')', ..]
                     if b"QRBNqrbn".contains(role)
@@ -583,10 +609,30 @@ impl<'t> Lexer<'t> {
                 }
                 [] | [0xc2, 0xa0, ..] => return at,
                 rest if self.is_free && is_wide_blank(rest) => return at,
-                [0xa0, ..] if self.slice(begin, at).last().is_none_or(u8::is_ascii) => return at,
+                [0xa0, ..] if self.is_behind_ascii(begin, at) => return at,
+                [0x80..=0xff, ..] if self.is_behind_ascii(begin, at) && self.has_ellipsis(at) => {
+                    return at;
+                }
                 [byte, ..] if ends_word(*byte) => return at,
                 _ => at += 1,
             }
+        }
+        at
+    }
+
+    /// Whether `at` is not within a character of UTF-8 that began at `begin` or behind.
+    fn is_behind_ascii(&self, begin: usize, at: usize) -> bool {
+        self.slice(begin, at).last().is_none_or(u8::is_ascii)
+    }
+
+    /// Whether a character begins at `at` that is three dots in the page of the text.
+    fn has_ellipsis(&self, at: usize) -> bool {
+        let is_one = |byte: u8| self.page.decode(&[byte]) == "\u{2026}";
+        match self.slice(at, self.text.len()) {
+            // The first byte of a character of UTF-8.
+            [_, 0x80..0xc0, ..] => false,
+            [byte @ 0x80..=0xff, ..] => self.is_free && is_one(*byte),
+            _ => false,
         }
     }
 }

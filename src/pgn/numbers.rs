@@ -12,7 +12,7 @@
 //! | `1. e4 1. c5 2. Nf3`, `(1. c5 2. Nf3)` | Black's moves with one dot |
 //! | `12. Nf3 Nc6 31. Bb5 a6 14. O-O` | slips |
 //! | `12. Nf3 13. Bb5 a6 14. O-O` | a proof that a half-move is missing |
-//! | `12. Nf3 Nc6 1. d4 d5 2. c4` | a proof that the moves begin again |
+//! | `12. Nf3 Nc6 1. d4 d5 2. c4`, `1. d4` behind an empty line | a proof that the moves begin again |
 //! | `21. Qxc7 {x} 21. Qxc7 {y} Rf8` | the same move twice |
 //! | `1. Nf3 Nf6 2. Ng1 Ng8 1. Nf3` | played again, since the position is that again |
 
@@ -242,12 +242,17 @@ impl MoveNumbers {
         self.again.is_none_or(|last| last + 1 == self.played.len())
     }
 
-    /// Holds the number in front of a move against it.
+    /// Holds the number in front of a move against it; `is_apart` says whether a place is
+    /// behind an empty line.
     ///
     /// # Errors
     ///
-    /// The defect that this number and the one before it prove.
-    pub(super) fn check(&mut self, notation: Notation) -> Result<(), Disproof> {
+    /// The defect that this number proves, or it and the one before it.
+    pub(super) fn check(
+        &mut self,
+        notation: Notation,
+        is_apart: impl FnOnce(TextPlace) -> bool,
+    ) -> Result<(), Disproof> {
         let read = self.read.take();
         self.line.has_one_dot = read.is_some_and(|(_, written)| written.dots == 1);
         let Some((place, written)) = read else {
@@ -262,7 +267,13 @@ impl MoveNumbers {
             self.line.doubt = None;
             return Ok(());
         }
-        self.misfit(place, written, (said, shift), has_begun, notation)
+        self.misfit(place, written, (said, shift), has_begun, notation)?;
+        match &self.line.doubt {
+            Some(doubt) if doubt.means == Means::Again && is_apart(place) => {
+                Err(Disproof::again(place, written))
+            }
+            _ => Ok(()),
+        }
     }
 
     #[cold]
@@ -522,6 +533,11 @@ mod tests {
             (
                 "1. e4 c5 2. Nf3 Nc6 1. d4 d5 2. c4 *",
                 "1:21: ",
+                "\"1.\", where moves begin again",
+            ),
+            (
+                "1. e4 e5\r\n\r\n1. d4 d5",
+                "3:1: ",
                 "\"1.\", where moves begin again",
             ),
             (

@@ -32,7 +32,7 @@ mod read;
 mod time;
 
 pub(super) use raw::digest;
-pub(super) use read::{CommandOrText, is_ours, is_private, pieces, read, read_text};
+pub(super) use read::{CommandOrText, is_ours, is_private, is_question, pieces, read, read_text};
 pub(super) use time::{clock_tag, parse_time_control, time_control_tag};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};

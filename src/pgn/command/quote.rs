@@ -145,23 +145,40 @@ fn join(training: &mut Training, other: Training) {
 }
 
 /// The question that `[%tqu …]` asks: language, question, two hints, then
-/// answers as move, comment and points; `None` if it is of another form.
+/// answers as move, comment and points; and the same for each other language. `None` if
+/// it is of another form, or if the answers differ.
 pub(super) fn parse_training(arguments: &str) -> Option<Training> {
-    let mut fields = quoted_fields(arguments)?.into_iter();
-    let name = fields.next()?;
-    let language = language_number(&name)?;
-    let in_language = |text: String| match text.as_str() {
-        "" => Vec::new(),
-        _ => vec![(language, text)],
-    };
-    let mut training = Training::default();
-    let [question, _, hint, second_hint] = &mut training.texts;
-    for group in [question, hint, second_hint] {
-        *group = in_language(fields.next()?);
+    let fields = quoted_fields(arguments)?;
+    let (mut asked, mut rest) = question(&fields)?;
+    while !rest.is_empty() {
+        let (other, behind) = question(rest)?;
+        if !joins(&mut asked, &other) {
+            return None;
+        }
+        rest = behind;
     }
-    let fields: Vec<String> = fields.collect();
-    for answer in fields.chunks(3) {
-        let [squares, comment, points] = answer else {
+    Some(asked)
+}
+
+/// The question in the language that is named first, and the fields behind it.
+fn question(fields: &[String]) -> Option<(Training, &[String])> {
+    let [name, question, hint, second_hint, rest @ ..] = fields else {
+        return None;
+    };
+    let mut rest = rest;
+    let language = language_number(name)?;
+    let in_language = |text: &str| match text {
+        "" => Vec::new(),
+        _ => vec![(language, text.to_owned())],
+    };
+    let mut training = Training {
+        texts: [question.as_str(), "", hint, second_hint].map(in_language),
+        ..Training::default()
+    };
+    while let [squares, behind @ ..] = rest
+        && language_number(squares).is_none()
+    {
+        let [comment, points, behind @ ..] = behind else {
             return None;
         };
         let (from, to) = squares.split_at_checked(2)?;
@@ -173,10 +190,11 @@ pub(super) fn parse_training(arguments: &str) -> Option<Training> {
             to: square(to)?,
             unknown: 0,
             points,
-            text: in_language(comment.clone()),
+            text: in_language(comment),
         });
+        rest = behind;
     }
-    Some(training)
+    Some((training, rest))
 }
 
 /// Fields with commas between, some in quotes, in which commas count for

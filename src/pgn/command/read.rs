@@ -111,7 +111,13 @@ pub(in crate::pgn) fn is_private(name: &str) -> bool {
 /// Whether a command in a stored text would be taken for a remark when read,
 /// and so must not be written as it is.
 pub(in crate::pgn) fn is_ours(name: &str, arguments: &str) -> bool {
-    name == "tqu" || is_private(name) || decode(name, arguments).is_some()
+    is_private(name) || decode(name, arguments).is_some()
+}
+
+/// Whether a command is a training question that is understood.
+pub(in crate::pgn) fn is_question(command: &str) -> bool {
+    let (name, arguments) = CommandOrText::parts(command);
+    name == "tqu" && decode(name, arguments).is_some()
 }
 
 /// One command that stands for a remark, or shows one.

@@ -459,6 +459,31 @@ fn a_question_is_said_once() {
     assert_eq!(with_tags(text), text);
 }
 
+#[test]
+fn a_question_in_two_languages_is_one() {
+    let (one, other) = (
+        "\"En\",\"Win?\",\"\",\"\",\"e7e5\",\"\",10",
+        "\"De\",\"Gewinn?\",\"\",\"\",\"e7e5\",\"Ja\",10",
+    );
+    let written = with_tags(&format!("1. e4 {{[%tqu {one},{other}]}} *"));
+    assert_eq!(
+        written.split_whitespace().collect::<Vec<_>>().join(" "),
+        format!("1. e4 {{[%tqu {one}] [%tqu {other}]}} *")
+    );
+    assert_eq!(with_tags(&written), written);
+}
+
+#[test]
+fn a_question_that_is_not_understood_stays_as_it_is() {
+    for text in [
+        "1. e4 {[%tqu see note]} *",
+        "1. e4 {[%tqu \"En\",\"a\"]} *",
+        "1. e4 {[%tqu \"En\",\"q\",\"\",\"\",\"e7e5\",\"\",10,\"De\",\"q\",\"\",\"\",\"e7e5\",\"\",5]} *",
+    ] {
+        assert_eq!(with_tags(text), text);
+    }
+}
+
 /// An export of a damaged game is not that game.
 #[test]
 fn marks_of_damage_are_no_text() {

@@ -1190,3 +1190,38 @@ fn players_are_named_if_one_of_them_is_known() {
         assert_eq!(players(none), None, "{none}");
     }
 }
+
+/// Each of these would take hours if what follows were searched for each of its tokens.
+#[test]
+fn a_long_text_is_walked_once() {
+    let many = |token: &str| token.repeat(1 << 19);
+    for (front, token, end) in [
+        ("1. e4 e5 ", "1.", ""),
+        ("1. e4 ", "<", " *"),
+        ("1. e4 ", "<> ", " *"),
+        ("[Foo \"", "\"]", "\"]\n\n1. e4 *"),
+    ] {
+        let text = format!("{front}{}{end}", many(token));
+        assert_eq!(read(&text).len(), 1, "{token}");
+    }
+}
+
+#[test]
+fn three_dots_are_three_dots_in_each_page() {
+    for (page, byte) in [
+        (encoding_rs::WINDOWS_1252, 0x85),
+        (encoding_rs::WINDOWS_1251, 0x85),
+        (encoding_rs::MACINTOSH, 0xc9),
+    ] {
+        let mut text = b"1. e4 {x} 1? e5 2.? Nf3 ? Nc6 *".to_vec();
+        text.iter_mut()
+            .filter(|byte| **byte == b'?')
+            .for_each(|mark| *mark = byte);
+        let page = EightBitPage::of_encoding(page).unwrap();
+        let mut games = GameTexts::new(&text).in_page(page);
+        let game = games.next_leniently().unwrap().unwrap().game;
+        assert_eq!(moves_of(&game), "1. e4 {x} 1... e5 2. Nf3 Nc6 *");
+    }
+    // There it is a part of a letter.
+    assert_eq!(read("1. e4 {Å} e5 Åx *").len(), 1);
+}

@@ -271,7 +271,7 @@ fn pieces_len(word: &str, most: usize) -> usize {
 }
 
 /// The longest word that can be a result: `½–½` in UTF-8 has fewer bytes.
-const LONGEST_RESULT: usize = 16;
+pub(in crate::pgn) const LONGEST_RESULT: usize = 16;
 
 /// The longest word that can be a move in another form.
 const LONGEST_MOVE: usize = 24;
