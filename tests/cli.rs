@@ -682,16 +682,17 @@ fn a_service_of_the_user_mounts_after_each_login() {
     let fake = "#!/bin/sh\necho \"$@\" >> \"$0.log\"\n";
     fs::write(at("bin/systemctl"), fake).unwrap();
     fs::set_permissions(at("bin/systemctl"), fs::Permissions::from_mode(0o755)).unwrap();
-    let run = |arguments: &[&str]| {
+    let run_at = |place: &Path, arguments: &[&str]| {
         Command::new(CBFS)
             .args(arguments)
-            .arg(&place)
+            .arg(place)
             .env("XDG_CONFIG_HOME", at("config"))
             .env("PATH", format!("{}:/usr/bin:/bin", at("bin").display()))
             .current_dir(directory.path())
             .output()
             .unwrap()
     };
+    let run = |arguments: &[&str]| run_at(&place, arguments);
     let ran = run(&["mount", "--user-service", "-o", "ro,hide=pgn", "sample.cbh"]);
     assert!(ran.status.success(), "{}", text(&ran.stderr));
     let units = at("config/systemd/user");
@@ -722,6 +723,12 @@ fn a_service_of_the_user_mounts_after_each_login() {
     {
         assert!(verified.status.success(), "{}", text(&verified.stderr));
     }
+    // However the place is written, and by whatever link.
+    std::os::unix::fs::symlink(&place, at("link")).unwrap();
+    let spelled = run_at(Path::new("./link"), &["umount", "--user-service"]);
+    assert!(spelled.status.success(), "{}", text(&spelled.stderr));
+    let again = ["mount", "--user-service", "-o", "ro,hide=pgn", "sample.cbh"];
+    assert!(run_at(&place.join("."), &again).status.success());
     let ran = run(&["umount", "--user-service"]);
     assert!(
         ran.status.success() && !unit.exists(),
@@ -733,7 +740,7 @@ fn a_service_of_the_user_mounts_after_each_login() {
     let expected = format!(
         "--user daemon-reload\n--user enable --now {name}\n--user disable --now {name}\n--user daemon-reload\n"
     );
-    assert_eq!(asked, expected);
+    assert_eq!(asked, expected.repeat(2));
     fs::write(at("bin/systemctl"), "#!/bin/sh\nexit 1\n").unwrap();
     let failed = run(&["mount", "--user-service", "sample.cbh"]);
     assert_eq!(failed.status.code(), Some(1));

@@ -447,7 +447,7 @@ fn writer(args: &Args, options: &MountOptions) -> Writer {
 /// is what the other program wrote about itself.
 fn is_ending(text: &str) -> bool {
     let mountpoint = Path::new(text);
-    let is_cbfs = |mount: Option<MountInfo>| mount.is_some_and(|mount| mount.kind == "fuse.cbfs");
+    let is_cbfs = |mount: Option<MountInfo>| mount.is_some_and(|mount| mount.is_cbfs());
     let is_gone = mountpoint.is_absolute() && mount_at(mountpoint).is_ok_and(|m| !is_cbfs(m));
     if is_gone {
         thread::sleep(POLL_INTERVAL);
@@ -504,7 +504,7 @@ fn check_mountpoint(mountpoint: &Path, nonempty: bool) -> Result<(), String> {
         .and_then(|place| mount_at(&place))
         .ok()
         .flatten()
-        .filter(|mount| mount.kind == "fuse.cbfs");
+        .filter(MountInfo::is_cbfs);
     Err(match present {
         Some(mount) => format!("{} is mounted there already", mount.source.display()),
         None => "not empty; name an empty directory, or mount over it with -o nonempty".to_owned(),

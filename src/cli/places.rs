@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use nix::unistd::{AccessFlags, access, getuid};
+use nix::unistd::{AccessFlags, User, access, getuid};
 
 /// Directory of drafts without a home directory, as when mount(8) mounts at
 /// boot.
@@ -22,7 +22,9 @@ pub(super) fn cache() -> Option<PathBuf> {
 /// Returns the directories for rejected drafts and records of merges: all usable ones,
 /// the preferred one first.
 pub(super) fn state() -> Vec<PathBuf> {
-    let all = state_directories(&variable, getuid().as_raw());
+    let user = User::from_uid(getuid()).ok().flatten();
+    let home = user.map(|user| user.dir).filter(|home| home.is_absolute());
+    let all = state_directories(&variable, getuid().as_raw(), home);
     all.into_iter().filter(|path| can_be_used(path)).collect()
 }
 
@@ -40,15 +42,17 @@ fn variable(name: &str) -> Option<OsString> {
 type Variables<'v> = dyn Fn(&str) -> Option<OsString> + 'v;
 
 /// Candidates in this order: the directory that systemd provides for a unit,
-/// cbfs's part of the user's state directory, that of the system, and cbfs's
+/// cbfs's part of the user's state directory, that of the system, the state directory in
+/// the home that the system has for the user, whoever's the variables are, and cbfs's
 /// part of the runtime directory, which lasts until logout.
-fn state_directories(variables: &Variables<'_>, uid: u32) -> Vec<PathBuf> {
+fn state_directories(variables: &Variables<'_>, uid: u32, home: Option<PathBuf>) -> Vec<PathBuf> {
     let runtime = absolute(variables, "XDG_RUNTIME_DIR");
     let runtime = runtime.unwrap_or_else(|| PathBuf::from(format!("/run/user/{uid}")));
     let all = [
         absolute(variables, "STATE_DIRECTORY").map(resolved),
         of_user(variables, "XDG_STATE_HOME", ".local/state"),
         Some(PathBuf::from(SYSTEM_STATE)),
+        home.map(|home| home.join(".local/state/cbfs")),
         Some(runtime.join("cbfs")),
     ];
     all.into_iter().flatten().collect()
@@ -97,17 +101,30 @@ mod tests {
             let found = variables.iter().find(|(it, _)| *it == name);
             found.map(|(_, value)| OsString::from(value))
         };
-        let all = state_directories(&value, 7);
+        let all = state_directories(&value, 7, Some(PathBuf::from("/home/me")));
         all.iter().map(|path| path.display().to_string()).collect()
     }
 
     #[test]
     fn drafts_are_kept_with_or_without_a_home() {
-        let none = ["/var/lib/cbfs", "/run/user/7/cbfs"];
+        let none = [
+            "/var/lib/cbfs",
+            "/home/me/.local/state/cbfs",
+            "/run/user/7/cbfs",
+        ];
         assert_eq!(directories(&[]), none);
         assert_eq!(directories(&[("HOME", ""), ("XDG_STATE_HOME", "x")]), none);
         let home = directories(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")]);
-        assert_eq!(home, ["/h/.local/state/cbfs", "/var/lib/cbfs", "/r/cbfs"]);
+        let home_of_user = "/home/me/.local/state/cbfs";
+        assert_eq!(
+            home,
+            [
+                "/h/.local/state/cbfs",
+                "/var/lib/cbfs",
+                home_of_user,
+                "/r/cbfs"
+            ]
+        );
         let unit = [
             ("HOME", "/h"),
             ("XDG_STATE_HOME", "/s"),

@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let (place, mount) = find(&args.mountpoint)
         .map_err(|error| Failure::about(&args.mountpoint, error))?
         .ok_or_else(|| failed("nothing is mounted there"))?;
-    if mount.kind != "fuse.cbfs" {
+    if !mount.is_cbfs() {
         return Err(failed("not a mount of cbfs; use umount"));
     }
     let daemon = sync(&place, args.wait.map_or(SYNC_TIMEOUT, Duration::from_secs));

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::{Failure, mount, places, print};
+use crate::fuse::canonical;
 
 /// The longest name of a file.
 const MOST_BYTES: usize = 255;
@@ -51,8 +52,7 @@ pub(super) fn install(args: &mount::Args, (verbose, quiet): (u8, bool)) -> Resul
 
 /// Stops the unit that mounts at a directory, and removes it.
 pub(super) fn remove(mountpoint: &Path) -> Result<(), Failure> {
-    let mountpoint = std::path::absolute(mountpoint);
-    let mountpoint = mountpoint.map_err(Failure::new)?;
+    let mountpoint = place_of(mountpoint)?;
     let unit = Unit::of(&mountpoint)?;
     if !unit.path.exists() {
         let why = "no service of this user mounts there";
@@ -74,7 +74,7 @@ fn absolute(args: &mount::Args) -> Result<mount::Args, Failure> {
         |path: &Path| std::path::absolute(path).map_err(|error| Failure::about(path, error));
     let mut args = args.clone();
     args.source = whole(&args.source)?;
-    args.mountpoint = whole(&args.mountpoint)?;
+    args.mountpoint = place_of(&args.mountpoint)?;
     if let Some(file) = &args.password.password_file {
         if file == Path::new("-") {
             let why = "a service reads its password from a file: --password-file FILE";
@@ -83,6 +83,16 @@ fn absolute(args: &mount::Args) -> Result<mount::Args, Failure> {
         args.password.password_file = Some(whole(file)?);
     }
     Ok(args)
+}
+
+/// A mount point as all ways to write it, and all links to it, name it.
+fn place_of(mountpoint: &Path) -> Result<PathBuf, Failure> {
+    let place = if mountpoint.is_symlink() {
+        mountpoint.canonicalize()
+    } else {
+        canonical(mountpoint)
+    };
+    place.map_err(|error| Failure::about(mountpoint, error))
 }
 
 /// A unit of the user.

@@ -156,11 +156,12 @@ impl Drafts {
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
-        let (buffer, purpose, mut made, is_imported, is_stray) = {
+        let (stands_for, buffer, purpose, mut made, is_imported, is_stray) = {
             let state = self.state.lock();
             let draft = state.drafts.get(&id).ok_or(Error::NotFound)?;
             let is_settled = draft.status() == DraftStatus::Clean;
             (
+                state.stands_for(id),
                 Arc::clone(&draft.buffer),
                 draft.purpose,
                 draft.made.clone(),
@@ -175,6 +176,10 @@ impl Drafts {
         let (target, purpose) = match role {
             Role::Refused => return Err(Error::NotPermitted),
             Role::Scratch => (None, Purpose::Scratch),
+            // A game that was renamed away, which is no other game.
+            Role::File(game) | Role::Deleted(game) if stands_for.is_some_and(|own| own != game) => {
+                return Err(Error::NotPermitted);
+            }
             Role::File(game) | Role::Deleted(game) => {
                 (Some(SavedAs::Game(game)), Purpose::Game(game))
             }

@@ -363,6 +363,15 @@ impl State {
         self.clear(id);
     }
 
+    /// The game that a draft is the backup of, as long as nothing else has its name.
+    pub(super) fn stands_for(&self, id: u32) -> Option<Ino> {
+        let place = self.drafts.get(&id)?.backup_of.as_ref()?;
+        match self.names.get(place.0, &place.1)? {
+            NameTarget::Gone { game, backup, .. } if *backup == id => Some(*game),
+            _ => None,
+        }
+    }
+
     /// Shows a game under its name again, of which `backup` is the backup.
     pub(super) fn show_again(&mut self, place: &Place, backup: Option<u32>, now: SystemTime) {
         let Some(NameTarget::Gone {

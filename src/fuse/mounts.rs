@@ -22,6 +22,16 @@ pub struct MountInfo {
     pub source: OsString,
 }
 
+impl MountInfo {
+    /// Whether cbfs serves it: its type is `fuse.` and the name that the program was
+    /// called by, as a helper of mount(8) or mount.fuse(8) too.
+    pub fn is_cbfs(&self) -> bool {
+        let names = ["cbfs", "mount.cbfs", "mount.fuse.cbfs"];
+        let name = self.kind.strip_prefix("fuse.");
+        name.is_some_and(|name| names.contains(&name))
+    }
+}
+
 /// Returns the topmost mount at `mountpoint`. The path must be canonical;
 /// nothing at it is accessed.
 ///
@@ -39,7 +49,7 @@ pub fn mount_at(mountpoint: &Path) -> io::Result<Option<MountInfo>> {
 ///
 /// If `/proc` is not available.
 pub fn mount_points() -> io::Result<Vec<PathBuf>> {
-    let ours = all()?.into_iter().filter(|mount| mount.kind == "fuse.cbfs");
+    let ours = all()?.into_iter().filter(MountInfo::is_cbfs);
     Ok(ours.map(|mount| mount.mountpoint).collect())
 }
 
@@ -118,6 +128,13 @@ mod tests {
         assert_eq!((mount.id.as_str(), mount.device.as_str()), ("36", "0:57"));
         assert_eq!(mount.mountpoint, Path::new("/mnt/my base"));
         assert_eq!(mount.kind, "fuse.cbfs");
+        assert!(mount.is_cbfs());
+        let of_kind = |kind: &str| MountInfo {
+            kind: kind.to_owned(),
+            ..mount.clone()
+        };
+        assert!(of_kind("fuse.mount.fuse.cbfs").is_cbfs());
+        assert!(!of_kind("fuse.sshfs").is_cbfs() && !of_kind("cbfs").is_cbfs());
         assert_eq!(mount.source, r"/a\b,c.cbh");
         assert_eq!(parse(b""), None);
         assert_eq!(parse(b"36 35 0:57 / /mnt ro - fuse"), None);

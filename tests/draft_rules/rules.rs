@@ -520,6 +520,25 @@ fn a_renamed_game_is_restored_with_or_without_its_backup() {
 }
 
 #[test]
+fn two_games_do_not_change_places() {
+    let mount = mount();
+    mount.rename((GAMES, ONE), (GAMES, "old")).unwrap();
+    assert_eq!(mount.rename((GAMES, TWO), (GAMES, ONE)), Err(libc::EPERM));
+    mount.rename((GAMES, "old"), (GAMES, "older")).unwrap();
+    assert_eq!(
+        mount.rename((GAMES, "older"), (GAMES, TWO)),
+        Err(libc::EPERM)
+    );
+    mount.rename((GAMES, "older"), (GAMES, ONE)).unwrap();
+    assert_eq!(mount.games(), ["one X *", "two *", "three X *"]);
+    // A backup of what is another text by now is a file like any other.
+    mount.rename((GAMES, ONE), (GAMES, "old")).unwrap();
+    mount.write(GAMES, ONE, "new *").unwrap();
+    mount.rename((GAMES, "old"), (GAMES, TWO)).unwrap();
+    assert_eq!(mount.games(), ["new *", "one X *", "three X *"]);
+}
+
+#[test]
 fn a_refused_text_under_the_name_of_a_renamed_game_leaves_the_game() {
     let mount = mount();
     mount.rename((GAMES, ONE), (GAMES, "000001.pgn~")).unwrap();

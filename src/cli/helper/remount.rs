@@ -38,7 +38,7 @@ pub(super) fn run(directory: &Path, options: &str) -> Result<(), Failure> {
     let about = |why: &dyn std::fmt::Display| Failure::about(directory, why);
     let place = directory.canonicalize().map_err(|error| about(&error))?;
     let mounted = mount_at(&place).map_err(|error| about(&error))?;
-    if mounted.is_none_or(|mounted| mounted.kind != "fuse.cbfs") {
+    if !mounted.is_some_and(|mounted| mounted.is_cbfs()) {
         return Err(about(&"nothing of cbfs is mounted there"));
     }
     let present = statvfs(&place).map_err(|error| about(&io::Error::from(error)))?;
