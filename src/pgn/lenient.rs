@@ -68,7 +68,7 @@ pub enum Liberty {
     DateUnsure,
     /// A FEN with what only a variant has.
     FenOfVariant,
-    /// A FEN in which a side has no king.
+    /// A FEN in which a side has not one king.
     NoKing,
     /// Castling rights in a FEN without king and rook in place.
     VoidCastling,
@@ -216,7 +216,7 @@ impl fmt::Display for Liberty {
                     "a FEN with counters of checks or pieces in hand, which chess has not; its position is stored, the FEN {kept}"
                 );
             }
-            Liberty::NoKing => "a FEN in which a side has no king; stored so",
+            Liberty::NoKing => "a FEN in which a side has not one king; stored so",
             Liberty::VoidCastling => {
                 "castling rights in a FEN without king and rook in place; no move uses them"
             }
@@ -237,7 +237,7 @@ impl fmt::Display for Liberty {
             Liberty::Judgement => "+- or -+ behind the last move, where no result says so; read as a NAG",
             Liberty::MoveForm => "moves in another form, such as ed, OO, nf3, 5254, Qd8ch or e4=; read as moves",
             Liberty::OtherNag => "a NAG above $255, or without a number; kept as a remark",
-            Liberty::Angles => "text in <>; kept as a remark",
+            Liberty::Angles => "text in <>; kept as a remark, or as a null move if it is <> or <null>",
             Liberty::Controls => "control characters; read as blanks",
             Liberty::TagForm => "tags in another form, such as in other letters, without quotes or with - in the name; read as [Name \"value\"]",
             Liberty::TagKept(name) => {

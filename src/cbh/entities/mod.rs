@@ -52,6 +52,7 @@ pub use tournament_extra::{EventDetails, ExtraChange, ExtraWrites, TournamentExt
 
 pub(super) use annotator::Annotators;
 pub(super) use entity_table::{EntityTable, records_present};
+pub(super) use id_set::IdSet;
 pub(super) use kind::PerKind;
 pub(super) use names::{AllNames, Which};
 pub(super) use player::Players;

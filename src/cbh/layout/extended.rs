@@ -354,6 +354,15 @@ impl CreationClock {
         }
     }
 
+    /// As if the timestamps of both had been registered.
+    #[must_use]
+    pub fn with(self, other: CreationClock) -> CreationClock {
+        CreationClock {
+            latest: self.latest.max(other.latest),
+            is_shifted: self.is_shifted | other.is_shifted,
+        }
+    }
+
     /// Returns a timestamp of `now`, later than all existing ones.
     pub fn next(&mut self, now: SystemTime) -> u64 {
         let since_1970 = now.duration_since(UNIX_EPOCH).unwrap_or_default();
