@@ -7,7 +7,7 @@
 //! the same players may well have agreed to a draw twice in one day.
 //!
 //! A game is looked for by what the records of `.cbh` say, the begins of both
-//! names, date and result; only games that agree in that are read and
+//! names, date and result; only games that agree in that are read, once, and
 //! compared. The marks of all games, 16 bytes each, are held sorted: up to a
 //! million in memory, the others in unlinked files, each with a filter of ten
 //! bits a game, so that most questions read nothing. Ten million games take
@@ -45,9 +45,6 @@ const TITLE_BYTES: usize = 38;
 
 /// Games of fewer half-moves are told apart by event and round too.
 const SHORT_PLIES: usize = 20;
-
-/// Bit of a key that marks a game that was imported and is in no base yet.
-const IMPORTED: u64 = 1 << 63;
 
 /// Digests that identify a game, see [`Known::has`].
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +125,11 @@ fn key_of(white: &str, black: &str, date: Date, result: Option<GameResult>) -> u
 /// The games of a base, and those that were imported.
 pub struct Known<'a> {
     database: Option<&'a Database>,
-    marks: Marks,
+    /// The number of each game of the base, by its key.
+    stored: Marks,
+    /// The key of each game that was imported or read, by its whole digest; and the
+    /// inverse of each key all of whose games were read, by that key.
+    seen: Marks,
     found: Vec<u64>,
     decoded: Decoded,
 }
@@ -143,7 +144,8 @@ impl<'a> Known<'a> {
     pub fn new(database: Option<&'a Database>) -> Result<Known<'a>, ImportStop> {
         let mut known = Known {
             database,
-            marks: Marks::new(MARKS_AT_ONCE),
+            stored: Marks::new(MARKS_AT_ONCE),
+            seen: Marks::new(MARKS_AT_ONCE),
             found: Vec::new(),
             decoded: Decoded::default(),
         };
@@ -166,7 +168,7 @@ impl<'a> Known<'a> {
                 let name = |id| names.get(id).unwrap_or_default();
                 let (white, black) = (name(game.white), name(game.black));
                 let key = key_of(white, black, game.date, game.result);
-                self.marks.insert(key, game.id.0.into())?;
+                self.stored.insert(key, game.id.0.into())?;
             }
             first = first.saturating_add(RECORDS_AT_ONCE);
         }
@@ -179,25 +181,40 @@ impl<'a> Known<'a> {
     ///
     /// As [`new`](Known::new).
     pub(super) fn has(&mut self, mark: GameMark) -> Result<bool, ImportStop> {
-        let whole = mark.whole | IMPORTED;
-        self.found.clear();
-        self.marks.find(mark.key, &mut self.found)?;
-        if self.found.contains(&whole) {
-            return Ok(true);
+        if !self.has_seen(mark.key, !mark.key)? {
+            self.see_stored(mark.key)?;
         }
-        let stored = self.found.iter().filter(|found| **found & IMPORTED == 0);
-        let stored = stored.filter_map(|id| u32::try_from(*id).ok());
-        for id in stored {
-            let Some(database) = self.database else { break };
-            // A game that cannot be read is not known to be the same.
+        let is_known = self.has_seen(mark.whole, mark.key)?;
+        if !is_known {
+            self.seen.insert(mark.whole, mark.key)?;
+        }
+        Ok(is_known)
+    }
+
+    fn has_seen(&mut self, digest: u64, value: u64) -> Result<bool, ImportStop> {
+        self.found.clear();
+        self.seen.find(digest, &mut self.found)?;
+        Ok(self.found.contains(&value))
+    }
+
+    /// Reads the games of the base with this key.
+    fn see_stored(&mut self, key: u64) -> Result<(), ImportStop> {
+        self.found.clear();
+        self.stored.find(key, &mut self.found)?;
+        let Some(database) = self.database.filter(|_| !self.found.is_empty()) else {
+            return Ok(());
+        };
+        let ids = self.found.iter().filter_map(|id| u32::try_from(*id).ok());
+        for id in ids {
             let read = database.read_game(GameId(id), &mut self.decoded);
-            let is_whole = read.is_ok() && self.decoded.defects.is_empty();
-            if is_whole && GameMark::of(&self.decoded.game).whole == mark.whole {
-                return Ok(true);
+            // A game that cannot be read is not known to be the same.
+            if read.is_ok() && self.decoded.defects.is_empty() {
+                let GameMark { whole, .. } = GameMark::of(&self.decoded.game);
+                self.seen.insert(whole, key)?;
             }
         }
-        self.marks.insert(mark.key, whole)?;
-        Ok(false)
+        self.seen.insert(key, !key)?;
+        Ok(())
     }
 }
 
