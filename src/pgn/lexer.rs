@@ -236,7 +236,8 @@ impl<'t> Lexer<'t> {
     #[cold]
     pub(super) fn unexpected(&self, expected: &'static str) -> Error {
         let rest = self.slice(self.here.offset, self.text.len());
-        let found = match rest.get(..line_len(rest).min(16)).unwrap_or_default() {
+        let rest = rest.get(..rest.len().min(16)).unwrap_or_default();
+        let found = match rest.get(..line_len(rest)).unwrap_or_default() {
             [] => "nothing more".to_owned(),
             begin => quoted(begin),
         };
@@ -255,8 +256,9 @@ impl<'t> Lexer<'t> {
     pub(super) fn is_behind_empty_line(&self, place: TextPlace) -> bool {
         let before = self.slice(0, place.offset);
         let blanks = before.get(before.trim_ascii_end().len()..);
-        let mut lines = blanks.unwrap_or_default().iter();
-        lines.by_ref().any(|byte| *byte == b'\n') && lines.any(|byte| *byte == b'\n')
+        let blanks = blanks.unwrap_or_default();
+        let ends = |end: u8| memchr::memchr_iter(end, blanks).count();
+        ends(b'\n').max(ends(b'\r')) > 1
     }
 
     /// The place after blanks and escaped lines.
@@ -557,12 +559,11 @@ impl<'t> Lexer<'t> {
             return self.word();
         }
         let rest = self.slice(begin, self.text.len());
-        let end = memchr::memchr3(b'>', b'\n', b'\r', rest).unwrap_or(rest.len());
-        if rest.get(end) != Some(&b'>') {
-            self.no_angle_in = begin..begin + end;
+        let len = memchr::memchr3(b'>', b'\n', b'\r', rest).unwrap_or(rest.len());
+        if rest.get(len) != Some(&b'>') {
+            self.no_angle_in = begin..begin + len;
             return self.word();
         }
-        let len = end;
         let inside = self.slice(begin, begin + len);
         let open = self.here;
         self.accept(Liberty::Angles);
@@ -629,8 +630,8 @@ impl<'t> Lexer<'t> {
     fn has_ellipsis(&self, at: usize) -> bool {
         let is_one = |byte: u8| self.page.decode(&[byte]) == "\u{2026}";
         match self.slice(at, self.text.len()) {
-            // The first byte of a character of UTF-8.
-            [_, 0x80..0xc0, ..] => false,
+            // A character of UTF-8.
+            [0xc2..=0xf4, 0x80..0xc0, ..] => false,
             [byte @ 0x80..=0xff, ..] => self.is_free && is_one(*byte),
             _ => false,
         }

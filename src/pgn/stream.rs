@@ -1097,18 +1097,13 @@ fn lines_in(text: &[u8]) -> usize {
 /// Where a game without tags seems to begin behind the one that begins at
 /// `start`: behind a result and an empty line, with a first move.
 fn next_game(text: &[u8], start: usize) -> Option<usize> {
-    /// A result and the comments behind it are not longer.
-    const TAIL: usize = 4096;
     let mut at = start;
     let mut is_apart = false;
     let end = if text.contains(&b'\n') { b'\n' } else { b'\r' };
     for line in text.get(start..)?.split_inclusive(|&byte| byte == end) {
         let begin = line.trim_ascii_start();
-        if is_apart && begin.starts_with(b"1.") {
-            let before = text.get(at.saturating_sub(TAIL).max(start)..at)?;
-            if ends_in_result(before) {
-                return Some(at);
-            }
+        if is_apart && begin.starts_with(b"1.") && ends_in_result(text.get(start..at)?) {
+            return Some(at);
         }
         is_apart = begin.is_empty();
         at += line.len();
@@ -1118,7 +1113,10 @@ fn next_game(text: &[u8], start: usize) -> Option<usize> {
 
 /// Whether moves end in a result, and a comment perhaps.
 fn ends_in_result(moves: &[u8]) -> bool {
-    let mut rest = moves.trim_ascii_end();
+    /// A result and the comments behind it are not longer: this is asked at many lines.
+    const TAIL: usize = 1 << 14;
+    let tail = moves.get(moves.len().saturating_sub(TAIL)..);
+    let mut rest = tail.unwrap_or_default().trim_ascii_end();
     while rest.last() == Some(&b'}') {
         let at = rest.iter().rposition(|&byte| byte == b'{');
         rest = at.and_then(|at| rest.get(..at)).unwrap_or_default();

@@ -1194,15 +1194,19 @@ fn players_are_named_if_one_of_them_is_known() {
 /// Each of these would take hours if what follows were searched for each of its tokens.
 #[test]
 fn a_long_text_is_walked_once() {
-    let many = |token: &str| token.repeat(1 << 19);
+    let many = |token: &str| token.repeat(1 << 16);
     for (front, token, end) in [
         ("1. e4 e5 ", "1.", ""),
-        ("1. e4 ", "<", " *"),
+        ("1. e4 ", "< ", " *"),
         ("1. e4 ", "<> ", " *"),
         ("[Foo \"", "\"]", "\"]\n\n1. e4 *"),
+        ("[Foo \"", "\t", "\n[White \"y\"]\n\n1. e4 *"),
+        ("[Event \"a\"]\n", "[A x] ", "\n\n1. e4 *"),
+        ("[Event \"a\"]\n", "[A \"x] ", "\n\n1. e4 *"),
+        ("1. e4 1-0 x ", "1. [A \"b ", "\n"),
     ] {
         let text = format!("{front}{}{end}", many(token));
-        assert_eq!(read(&text).len(), 1, "{token}");
+        assert!(!read(&text).is_empty(), "{token:?}");
     }
 }
 

@@ -125,6 +125,8 @@ impl<'t> Lexer<'t> {
             dots: 1,
         };
         matches!(ahead.next(), Ok((_, Token::Number(number))) if number == first)
+            // Others are searched for their ends.
+            && !matches!(ahead.byte(ahead.after_blanks().offset), Some(b'[' | b'<' | b'{'))
             && matches!(ahead.next(), Ok((_, Token::Word(word))) if Notation::parse(&word).is_some())
     }
 }

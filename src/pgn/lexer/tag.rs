@@ -23,19 +23,26 @@ pub(super) struct TagLine {
 impl<'t> Lexer<'t> {
     /// A tag pair, from its `[` to its `]`.
     pub(super) fn tag(&mut self) -> Result<Token<'t>, Error> {
+        if self.is_free {
+            // Or it would be counted anew for each of many tags on a line.
+            self.here = self.here.with_column(self.text);
+        }
         let begin = self.here;
-        let strict = self.strict_tag();
-        if !self.is_free || strict.is_ok() {
+        let last_quote = self.tag_line().last_quote;
+        let is_closed = last_quote.is_some_and(|last| last >= begin.offset);
+        let strict = (is_closed || !self.is_free).then(|| self.strict_tag());
+        if let Some(strict) = strict
+            && (strict.is_ok() || !self.is_free)
+        {
             return strict;
         }
-        let end = self.here;
         self.here = begin;
         if let Some(token) = self.loose_tag() {
             self.taken.note(Liberty::TagForm, begin);
             return Ok(token);
         }
-        self.here = end;
-        strict
+        self.here = begin;
+        self.strict_tag()
     }
 
     /// A tag pair in another form: with other signs in its name, without
@@ -45,8 +52,8 @@ impl<'t> Lexer<'t> {
         self.here.offset += 1;
         self.skip_spaces();
         let begin = self.here.offset;
-        let rest = self.slice(begin, self.text.len());
-        let rest = rest.get(..line_len(rest)).unwrap_or_default();
+        let line_end = self.tag_line().end;
+        let rest = self.slice(begin, line_end);
         let ends_name = |byte: &u8| matches!(byte, b' ' | b'\t' | b'"' | b'[' | b']');
         let name = rest.split(ends_name).next().unwrap_or_default();
         let name = std::str::from_utf8(name).ok()?;
@@ -148,8 +155,10 @@ impl<'t> Lexer<'t> {
     fn value_end(&mut self) -> Result<usize, Error> {
         let begin = self.here.offset;
         let line = self.tag_line();
+        // ChessBase does not escape: the value may end in a backslash.
+        let last = line.last_quote.filter(|&last| last >= begin);
         let mut at = begin;
-        while at < line.end {
+        while at < line.end && last.is_some() {
             match self.slice(at, line.end) {
                 [b'\\', b'"' | b'\\', ..] => at += 2,
                 [b'"', rest @ ..] if line.last_quote == Some(at) || ends_pair(rest) => {
@@ -158,8 +167,6 @@ impl<'t> Lexer<'t> {
                 _ => at += 1,
             }
         }
-        // ChessBase does not escape: the value may end in a backslash.
-        let last = line.last_quote.filter(|&last| last >= begin);
         last.ok_or_else(|| {
             self.here.offset = line.end;
             let found = "a tag pair without end".to_owned();
@@ -194,8 +201,8 @@ impl<'t> Lexer<'t> {
 /// that another tag pair or nothing follows.
 fn loose_value(line: &[u8]) -> (usize, usize) {
     let closes = |at: &usize| {
-        let after = line.get(at + 1..).unwrap_or_default().trim_ascii_start();
-        line.get(*at) == Some(&b']') && (after.is_empty() || after.starts_with(b"["))
+        let after = || line.get(at + 1..).unwrap_or_default().trim_ascii_start();
+        line.get(*at) == Some(&b']') && matches!(after(), [] | [b'[', ..])
     };
     let close = (0..line.len()).find(closes);
     let close = close.or_else(|| line.iter().position(|&byte| byte == b']'));

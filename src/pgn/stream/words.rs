@@ -73,7 +73,8 @@ pub(super) fn look(text: &[u8]) -> FoundBeforeGame {
         let rest = text.get(at..).unwrap_or_default();
         let unseen = if has_endless { None } else { unseen_len(rest) };
         has_endless |= unseen.is_none() && begins_unseen(rest);
-        let prose = || prose_len(rest).filter(|_| at == 0 || is_apart);
+        let begins = at == 0 || is_apart;
+        let prose = || begins.then(|| prose_len(rest)).flatten();
         if let Some(len) = unseen.or_else(prose) {
             passed = at + len;
             at += line.len();
