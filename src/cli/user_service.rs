@@ -52,12 +52,17 @@ pub(super) fn install(args: &mount::Args, (verbose, quiet): (u8, bool)) -> Resul
 
 /// Stops the unit that mounts at a directory, and removes it.
 pub(super) fn remove(mountpoint: &Path) -> Result<(), Failure> {
-    let mountpoint = place_of(mountpoint)?;
-    let unit = Unit::of(&mountpoint)?;
-    if !unit.path.exists() {
+    // A folder above it may be gone, or have been a link when the unit was written.
+    let places = [
+        place_of(mountpoint).ok(),
+        std::path::absolute(mountpoint).ok(),
+    ];
+    let units = places.iter().flatten().map(|place| Unit::of(place));
+    let units: Vec<Unit> = units.collect::<Result<_, Failure>>()?;
+    let Some(unit) = units.into_iter().find(|unit| unit.path.exists()) else {
         let why = "no service of this user mounts there";
-        return Err(Failure::about(&mountpoint, why));
-    }
+        return Err(Failure::about(mountpoint, why));
+    };
     let is_stopped = systemctl(&["disable", "--now", &unit.name]);
     fs::remove_file(&unit.path).map_err(|error| Failure::about(&unit.path, error))?;
     systemctl(&["daemon-reload"]);
@@ -65,7 +70,7 @@ pub(super) fn remove(mountpoint: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let why = "the service is removed, but systemd could not stop it; `cbfs umount` unmounts";
-    Err(Failure::about(&mountpoint, why))
+    Err(Failure::about(mountpoint, why))
 }
 
 /// The arguments with paths that are the same wherever the daemon starts.

@@ -75,8 +75,8 @@ impl Drafts {
         };
         if !game.is_none_or(may_remove) {
             log::warn!(
-                "{} is not removed: the program that removes it has just written it, and the game \
-                is stored otherwise; remove it again to be rid of it",
+                "{} is not removed: the program that removes it has just written it, and another \
+                text is stored; remove it again to be rid of it",
                 place.1
             );
             return Err(Error::NotPermitted);

@@ -18,7 +18,7 @@ use crate::vfs::Ino;
 const WHILE_CLEARING_UP: Duration = Duration::from_secs(10);
 
 /// So many saves are remembered.
-const MOST: usize = 64;
+const MOST: usize = 1 << 12;
 
 /// The last saves after which a file had not the bytes that were written.
 #[derive(Clone, Debug, Default)]
@@ -87,11 +87,11 @@ mod tests {
         saves.note(one, own);
         saves.forget(one);
         assert!(!saves.clears_up(one, own));
-        for number in 0..200 {
+        for number in 0..2 * MOST as u64 {
             saves.note(Ino(number), own);
         }
         assert_eq!(saves.0.lock().len(), MOST);
-        assert!(!saves.clears_up(Ino(1), own) && saves.clears_up(Ino(199), own));
+        assert!(!saves.clears_up(Ino(1), own) && saves.clears_up(Ino(2 * MOST as u64 - 1), own));
     }
 
     #[test]

@@ -27,7 +27,8 @@ impl MountInfo {
     /// called by, as a helper of mount(8) or mount.fuse(8) too.
     pub fn is_cbfs(&self) -> bool {
         let names = ["cbfs", "mount.cbfs", "mount.fuse.cbfs"];
-        let name = self.kind.strip_prefix("fuse.");
+        let called = self.kind.strip_prefix("fuse.");
+        let name = called.and_then(|path| path.rsplit('/').next());
         name.is_some_and(|name| names.contains(&name))
     }
 }
@@ -134,6 +135,7 @@ mod tests {
             ..mount.clone()
         };
         assert!(of_kind("fuse.mount.fuse.cbfs").is_cbfs());
+        assert!(of_kind("fuse./sbin/mount.fuse.cbfs").is_cbfs());
         assert!(!of_kind("fuse.sshfs").is_cbfs() && !of_kind("cbfs").is_cbfs());
         assert_eq!(mount.source, r"/a\b,c.cbh");
         assert_eq!(parse(b""), None);

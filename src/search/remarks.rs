@@ -45,7 +45,7 @@ pub(super) fn contain(game: &Game, patterns: &[Pattern]) -> bool {
             let questions = training.texts.iter().flatten();
             let mut words =
                 questions.chain(training.answers.iter().flat_map(|answer| &answer.text));
-            words.any(|(_, text)| fits(text, shown_in_quotes))
+            words.any(|(_, text)| fits(text, shown_in_quotes) || fits(text, shown_in_comment))
         }
         _ => false,
     })

@@ -168,7 +168,7 @@ impl ReadBuffer {
         file_len: impl FnOnce() -> Result<u64, E>,
         read: impl Fn(u64, usize, &mut Vec<u8>) -> Result<(), E>,
     ) -> Result<&[u8], E> {
-        // So are nearly all.
+        // So are nearly all. Asked twice: a part that is returned from here on stays borrowed.
         if self.next_part(file, offset, len).is_some() {
             let at = self.next;
             self.next = at.wrapping_add(1);
