@@ -168,35 +168,6 @@ impl ReadBuffer {
         file_len: impl FnOnce() -> Result<u64, E>,
         read: impl Fn(u64, usize, &mut Vec<u8>) -> Result<(), E>,
     ) -> Result<&[u8], E> {
-        // So are nearly all. Asked twice: a part that is returned from here on stays borrowed.
-        if self.next_part(file, offset, len).is_some() {
-            let at = self.next;
-            self.next = at.wrapping_add(1);
-            let window = self.windows.as_ref().and_then(|windows| windows.get(at));
-            let part = window.and_then(|window| window.part(offset, len));
-            return Ok(part.unwrap_or_default());
-        }
-        self.read_anywhere(file, offset, len, file_len, read)
-    }
-
-    /// Returns these bytes if the next window has them.
-    #[inline]
-    fn next_part(&self, file: u64, offset: u64, len: usize) -> Option<&[u8]> {
-        let window = self.windows.as_ref()?.get(self.next)?;
-        (window.file == file)
-            .then(|| window.part(offset, len))
-            .flatten()
-    }
-
-    /// As [`read`](ReadBuffer::read), wherever the bytes are.
-    fn read_anywhere<E>(
-        &mut self,
-        file: u64,
-        offset: u64,
-        len: usize,
-        file_len: impl FnOnce() -> Result<u64, E>,
-        read: impl Fn(u64, usize, &mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<&[u8], E> {
         let Some(windows) = &mut self.windows else {
             read(offset, len, &mut self.bytes)?;
             return Ok(&self.bytes);
