@@ -376,6 +376,16 @@ fn a_player_renamed_to_another_is_merged_where_that_is_wished_for() {
     daemon.assert_sound();
 }
 
+/// What one process of Python says, given the path of `games/`.
+fn said_in_games(daemon: &Daemon, script: &str) -> String {
+    let ran = Command::new("python3")
+        .args(["-c", script])
+        .arg(daemon.at("games"))
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&ran.stdout).into_owned()
+}
+
 /// As rclone does, which takes the file for half written.
 #[test]
 fn a_program_that_clears_up_after_a_refused_save_deletes_no_game() {
@@ -395,12 +405,7 @@ fn a_program_that_clears_up_after_a_refused_save_deletes_no_game() {
         save('new.pgn', 'no game')\n\
         save('000006.pgn', 'no game'); save('000006.pgn', open('000007.pgn').read()); remove('000006.pgn')\n\
         print(*sorted(os.listdir()))";
-    let ran = Command::new("python3")
-        .args(["-c", script])
-        .arg(daemon.at("games"))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let said = said_in_games(&daemon, script);
     let lines: Vec<&str> = said.lines().collect();
     let (left, lines) = lines.split_last().unwrap();
     assert_eq!(
@@ -454,12 +459,7 @@ fn a_program_that_finds_another_text_than_it_wrote_removes_no_game() {
         save('000007.pgn', text); remove('000007.pgn')\n\
         print(*sorted(os.listdir()))";
     let before = names(&daemon.at("games")).len();
-    let ran = Command::new("python3")
-        .args(["-c", script])
-        .arg(daemon.at("games"))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let said = said_in_games(&daemon, script);
     let lines: Vec<&str> = said.lines().collect();
     let (left, lines) = lines.split_last().unwrap();
     let refused = ["000005.pgn", "000006.pgn", "new.pgn", "new.pgn"];

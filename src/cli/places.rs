@@ -12,6 +12,9 @@ use nix::unistd::{AccessFlags, User, access, getuid};
 /// boot.
 const SYSTEM_STATE: &str = "/var/lib/cbfs";
 
+/// The state directory of a user, without `XDG_STATE_HOME`.
+const STATE_IN_HOME: &str = ".local/state";
+
 /// Returns the directory for caches: lengths of texts, indexes of positions, results of
 /// book walks.
 pub(super) fn cache() -> Option<PathBuf> {
@@ -42,17 +45,17 @@ fn variable(name: &str) -> Option<OsString> {
 type Variables<'v> = dyn Fn(&str) -> Option<OsString> + 'v;
 
 /// Candidates in this order: the directory that systemd provides for a unit,
-/// cbfs's part of the user's state directory, that of the system, the state directory in
-/// the home that the system has for the user, whoever's the variables are, and cbfs's
-/// part of the runtime directory, which lasts until logout.
+/// cbfs's part of the user's state directory, that of the system, the one in `home`, and
+/// cbfs's part of the runtime directory, which lasts until logout. `home` is the
+/// directory that the system has for the user: the variables may be another user's.
 fn state_directories(variables: &Variables<'_>, uid: u32, home: Option<PathBuf>) -> Vec<PathBuf> {
     let runtime = absolute(variables, "XDG_RUNTIME_DIR");
     let runtime = runtime.unwrap_or_else(|| PathBuf::from(format!("/run/user/{uid}")));
     let all = [
         absolute(variables, "STATE_DIRECTORY").map(resolved),
-        of_user(variables, "XDG_STATE_HOME", ".local/state"),
+        of_user(variables, "XDG_STATE_HOME", STATE_IN_HOME),
         Some(PathBuf::from(SYSTEM_STATE)),
-        home.map(|home| home.join(".local/state/cbfs")),
+        home.map(|home| home.join(STATE_IN_HOME).join("cbfs")),
         Some(runtime.join("cbfs")),
     ];
     all.into_iter().flatten().collect()

@@ -143,7 +143,9 @@ impl Drafts {
     ///
     /// As [`Drafts::flush`].
     pub fn fsync(&self, ino: Ino, handle: Option<Handle>) -> Result<(), Error> {
-        handle.map_or(Ok(None), |handle| self.save_written(handle))?;
+        if let Some(handle) = handle {
+            self.save_written(handle)?;
+        }
         self.fsync_directory(ino)?;
         let mut state = self.state.lock();
         let open = handle.and_then(|handle| state.handles.get(handle).ok());

@@ -53,7 +53,7 @@ pub(super) struct Draft {
     status: DraftStatus,
     /// Files that an earlier save of this draft made or changed.
     pub(super) made: Vec<Ino>,
-    /// What that save stored, until a program is told of it.
+    /// The game that save stored. The first flush after it takes this.
     pub(super) stored: Option<StoredGame>,
     /// Handle that made that save.
     pub(super) made_by: Option<Handle>,
