@@ -31,7 +31,7 @@ pub use member::ArchiveMember;
 pub use pack::{PackInput, pack};
 pub use unpack::{Unpacked, unpack};
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -85,7 +85,8 @@ pub struct Archive {
     stamp: Stamp,
     is_enciphered: bool,
     members: Vec<ArchiveMember>,
-    by_path: HashMap<String, usize>,
+    /// Numbers of the members, those of a folder next to each other.
+    by_path: BTreeMap<String, usize>,
     left_out: Vec<ArchiveDefect>,
     faults: Vec<ArchiveDefect>,
     blocks: BlockCache,
@@ -178,7 +179,7 @@ impl Archive {
             stamp,
             is_enciphered,
             members: Vec::new(),
-            by_path: HashMap::new(),
+            by_path: BTreeMap::new(),
             left_out: Vec::new(),
             faults: Vec::new(),
             blocks: options.blocks.clone(),

@@ -4,6 +4,7 @@
 //! Linux or on Windows.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 
 use encoding_rs::Encoding;
 
@@ -67,11 +68,14 @@ pub(super) fn name_of(path: &str, page: &'static Encoding) -> Result<Vec<u8>, St
     Ok(name.into_owned())
 }
 
-/// The set of used paths, ignoring letter case.
+/// The set of used paths, ignoring letter case. Of each there is only a digest: a
+/// hostile archive has fifty folders for each of its files. That two paths have the
+/// same one does not happen, and then the second is left out.
 #[derive(Debug, Default)]
 pub(super) struct UsedPaths {
-    files: HashSet<String>,
-    folders: HashSet<String>,
+    hasher: RandomState,
+    files: HashSet<u64>,
+    folders: HashSet<u64>,
 }
 
 impl UsedPaths {
@@ -83,19 +87,21 @@ impl UsedPaths {
     /// folder of the other.
     pub(super) fn take(&mut self, path: &str) -> Result<(), &'static str> {
         let path = path.to_lowercase();
-        if self.files.contains(&path) {
+        let digest = |path: &str| self.hasher.hash_one(path);
+        let file = digest(&path);
+        if self.files.contains(&file) {
             return Err("has the name of an earlier one");
         }
-        let folders: Vec<&str> = (path.match_indices('/'))
-            .filter_map(|(at, _)| path.get(..at))
+        let folders = path.match_indices('/');
+        let folders: Vec<u64> = folders
+            .filter_map(|(at, _)| path.get(..at).map(digest))
             .collect();
-        let is_both = |folder: &&str| self.files.contains(*folder);
-        if self.folders.contains(&path) || folders.iter().any(is_both) {
+        let is_both = |folder: &u64| self.files.contains(folder);
+        if self.folders.contains(&file) || folders.iter().any(is_both) {
             return Err("has a name that is both a file and a folder");
         }
-        let folders: Vec<String> = folders.into_iter().map(str::to_owned).collect();
         self.folders.extend(folders);
-        self.files.insert(path);
+        self.files.insert(file);
         Ok(())
     }
 }

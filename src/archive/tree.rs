@@ -46,10 +46,11 @@ impl ArchiveFolder {
         self.archive.by_path.get(&path).copied()
     }
 
-    /// Paths of the files and folders below it, relative to it.
-    fn below(&self) -> impl Iterator<Item = &str> {
-        let members = self.archive.members.iter();
-        members.filter_map(|member| member.path().strip_prefix(&self.prefix))
+    /// The first path in or below it that is not before `start`, relative to it.
+    fn first_from(&self, start: &str) -> Option<&str> {
+        let start = format!("{}{start}", self.prefix);
+        let (path, _) = self.archive.by_path.range(start..).next()?;
+        path.strip_prefix(&self.prefix)
     }
 }
 
@@ -95,9 +96,19 @@ impl Directory for ArchiveFolder {
 
 impl FolderTree for ArchiveFolder {
     fn names(&self) -> Vec<OsString> {
-        let first = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
-        let names: BTreeSet<String> = self.below().map(first).collect();
-        names.into_iter().map(OsString::from).collect()
+        let mut names = BTreeSet::new();
+        let mut start = String::new();
+        while let Some(path) = self.first_from(&start) {
+            // In the order of bytes, the first after all that begins with "NAME/" is
+            // "NAME0", and after the file NAME it is NAME with a zero byte.
+            let (name, after) = match path.split_once('/') {
+                Some((folder, _)) => (folder, '0'),
+                None => (path, '\0'),
+            };
+            start = format!("{name}{after}");
+            names.insert(OsString::from(name));
+        }
+        names.into_iter().collect()
     }
 
     fn folder(&self, name: &OsStr) -> Option<Arc<dyn FolderTree>> {
@@ -105,8 +116,8 @@ impl FolderTree for ArchiveFolder {
             .to_str()
             .filter(|name| !name.is_empty() && !name.contains('/'))?;
         let start = format!("{name}/");
-        let is_there = self.below().any(|path| path.starts_with(&start));
-        is_there.then(|| {
+        let first = self.first_from(&start)?;
+        first.starts_with(&start).then(|| {
             let folder = ArchiveFolder {
                 archive: Arc::clone(&self.archive),
                 prefix: format!("{}{start}", self.prefix),

@@ -1,6 +1,6 @@
 //! Unpacks an archive.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub fn unpack(
     archive.file.expect_sequential_reads(true);
     let target = UnpackFolder::begin(to)?;
     target.ensure_free(archive)?;
-    let mut folders = HashMap::new();
+    let mut folders = Folders::new();
     for (number, member) in archive.members.iter().enumerate() {
         let (folder, name) = target.place(member.path(), &mut folders)?;
         match write(archive, number, member, &folder, &name, progress) {
@@ -77,8 +77,7 @@ pub fn unpack(
             }
         }
     }
-    let folders: Vec<DiskDirectory> = folders.into_values().collect();
-    target.finish(&folders)?;
+    target.finish(folders)?;
     Ok(unpacked)
 }
 
@@ -127,6 +126,10 @@ fn write(
     }
     out.sync_all()
 }
+
+/// The name of each folder that was made, by its path in lower case with `/` at the
+/// end. None stays open: there may be more than a process may have open.
+type Folders = HashMap<String, OsString>;
 
 /// Destination of the members: a temporary folder, whose content is moved to
 /// its place at the end.
@@ -184,7 +187,8 @@ impl UnpackFolder {
         }
         let lower = |name: &str| name.to_lowercase();
         let first = |path: &str| path.split('/').next().map(lower).unwrap_or_default();
-        let new_names: Vec<String> = archive.members.iter().map(|it| first(it.path())).collect();
+        let new_names: HashSet<String> =
+            archive.members.iter().map(|it| first(it.path())).collect();
         let names = names_in(&self.to).map_err(|source| self.io(source))?;
         for name in names {
             if new_names.contains(&lower(&name.to_string_lossy())) {
@@ -198,38 +202,39 @@ impl UnpackFolder {
         Ok(())
     }
 
-    /// Returns the folder and the file name of a path.
-    fn place(
-        &self,
-        path: &str,
-        folders: &mut HashMap<String, DiskDirectory>,
-    ) -> Result<(DiskDirectory, OsString), Error> {
+    /// Returns the folder and the file name of a path. Makes the folders that are
+    /// not among these.
+    fn place(&self, path: &str, folders: &mut Folders) -> Result<(DiskDirectory, OsString), Error> {
         let (parents, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut folder = self.inner.clone();
         let mut so_far = String::new();
         for part in parents.split('/').filter(|part| !part.is_empty()) {
             so_far.push_str(&part.to_lowercase());
             so_far.push('/');
-            if let Some(known) = folders.get(&so_far) {
-                folder = known.clone();
-                continue;
-            }
-            let made = folder.create_folder(OsStr::new(part));
-            folder = made.map_err(|source| Error::Io {
+            let opened = match folders.get(&so_far) {
+                Some(made) => folder.folder(made),
+                None => folder.create_folder(OsStr::new(part)),
+            };
+            folder = opened.map_err(|source| Error::Io {
                 file: self.to.join(parents),
                 source,
             })?;
-            folders.insert(so_far.clone(), folder.clone());
+            if !folders.contains_key(&so_far) {
+                folders.insert(so_far.clone(), OsString::from(part));
+            }
         }
         Ok((folder, OsString::from(name)))
     }
 
     /// Moves everything to its place.
-    fn finish(self, folders: &[DiskDirectory]) -> Result<(), Error> {
+    fn finish(self, mut folders: Folders) -> Result<(), Error> {
         let io = |source| self.io(source);
-        for folder in folders.iter().chain([&self.inner]) {
+        let paths: Vec<String> = folders.keys().cloned().collect();
+        for path in &paths {
+            let (folder, _) = self.place(path, &mut folders)?;
             folder.sync().map_err(io)?;
         }
+        self.inner.sync().map_err(io)?;
         match &self.name {
             Some(name) => {
                 let inside = OsStr::new(INSIDE);

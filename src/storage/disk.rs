@@ -255,7 +255,16 @@ impl DiskDirectory {
     /// As [`create_file`](DiskDirectory::create_file).
     pub fn create_folder(&self, name: &OsStr) -> io::Result<DiskDirectory> {
         mkdirat(&self.folder, plain(name)?, Mode::from_bits_truncate(0o777))?;
-        let opened = fcntl::openat(&self.folder, name, FOLDER, Mode::empty())?;
+        self.folder(name)
+    }
+
+    /// Opens a folder in it, not what a link leads to.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` if it is no plain name; errors of the system.
+    pub fn folder(&self, name: &OsStr) -> io::Result<DiskDirectory> {
+        let opened = fcntl::openat(&self.folder, plain(name)?, FOLDER, Mode::empty())?;
         Ok(DiskDirectory {
             folder: Arc::new(opened),
             model: self.model.clone(),

@@ -4,12 +4,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::cbh::{Error, Family, FileKind};
 use crate::storage::{
-    Directory, DiskDirectory, LeftOut, Storage, Store, kind_of, names_in, split_name,
+    Directory, DiskDirectory, LeftOut, OpenFile, ReadBuffer, Stamp, Storage, Store, kind_of,
+    names_in, next_file_number, split_name,
 };
 
 /// Maximum depth of nested media folders.
@@ -94,8 +94,12 @@ impl BaseFiles {
                 if stat.is_dir() && depth < MAX_DEPTH {
                     open.push((path, inner_name, depth + 1));
                 } else if stat.is_file() {
-                    let file: Arc<dyn Storage> =
-                        Arc::from(directory.open(&inner)? as Box<dyn Storage>);
+                    let file = MediaFile {
+                        stamp: directory.open(&inner)?.stamp()?,
+                        folder: folder.clone(),
+                        name: inner,
+                        number: next_file_number(),
+                    };
                     self.files.push(BaseFile {
                         path: inner_name,
                         file: Box::new(file),
@@ -127,6 +131,47 @@ impl BaseFiles {
     /// An error if another program changed one; errors of the system.
     pub fn ensure_unchanged(&self) -> io::Result<()> {
         self.store.ensure_unchanged_outside()
+    }
+}
+
+/// A file of media, open only while it is read: there may be more of them than a
+/// process may have open.
+#[derive(Debug)]
+struct MediaFile {
+    folder: PathBuf,
+    name: OsString,
+    /// As it was found.
+    stamp: Stamp,
+    /// Number of this file, unique in the process.
+    number: u64,
+}
+
+impl MediaFile {
+    fn opened(&self) -> io::Result<Box<dyn OpenFile>> {
+        let file = DiskDirectory::open(&self.folder, "")?.open(&self.name)?;
+        if file.stamp()? != self.stamp {
+            return Err(io::Error::other("was changed while it was read"));
+        }
+        Ok(file)
+    }
+}
+
+impl Storage for MediaFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.stamp.len)
+    }
+
+    fn read_up_to<'a>(
+        &'a self,
+        offset: u64,
+        len: usize,
+        buffer: &'a mut ReadBuffer,
+    ) -> io::Result<&'a [u8]> {
+        buffer.read_filled(self, self.number, offset, len)
+    }
+
+    fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        self.opened()?.fill(offset, len, bytes)
     }
 }
 
