@@ -267,7 +267,7 @@ impl<'t> Alignment<'t> {
     fn replace(&mut self, old: &Range<usize>, new: &Range<usize>) {
         let joins = self.joins;
         let old = letters(self.stored, self.old.get(old.clone()), joins);
-        let new = letters(self.edited, self.new.get(new.clone()), true);
+        let new = letters(self.edited, self.new.get(new.clone()), false);
         let shown = |letters: &[Letter]| -> Vec<char> {
             letters.iter().map(|letter| letter.shown).collect()
         };
@@ -367,10 +367,16 @@ impl<'b> StoredText<'b> {
             .then(|| self.join(pieces, |text| self.page.encode_in_page(text), false))
             .flatten();
         let in_utf8 = || self.join(pieces, |text| Some(encode_in_utf8(text)), !self.is_utf8);
+        let edited: Vec<ShownWord<'_>> = shown_words(edited).collect();
         let is_edited = |bytes: &Vec<u8>| {
             let shown = self.page.decode_comment(bytes);
-            let words = |text| shown_words(text).map(|word| word.word);
-            !bytes.is_empty() && !bytes.contains(&0) && words(&shown).eq(words(edited))
+            let shown: Vec<ShownWord<'_>> = shown_words(&shown).collect();
+            let mut pairs = shown.iter().zip(&edited);
+            let is_same = shown.len() == edited.len() && pairs.all(|(a, b)| a.word == b.word);
+            // A long word that is one stays one.
+            let is_whole = |at: usize| goes_on(&shown, at) || !goes_on(&edited, at);
+            let are_whole = (0..edited.len()).all(is_whole);
+            !bytes.is_empty() && !bytes.contains(&0) && is_same && are_whole
         };
         in_page
             .filter(|bytes| self.page.is_kept_by_edit(self.bytes, bytes))
@@ -465,6 +471,9 @@ mod tests {
             (&long, format!("{long}zz")),
             (&long, format!("{long}{long}")),
             (&long, format!("zz{long}")),
+            ("x y", "漢".repeat(91)),
+            ("x y z", format!("{} z", "漢".repeat(191))),
+            ("a b c d", "é".repeat(450)),
         ] {
             let after = edited("1252", stored.as_bytes(), &text);
             assert_eq!(String::from_utf8(after).unwrap(), text);
