@@ -426,6 +426,11 @@ fn invalid_terms_and_positions_are_reported() {
     );
     fails(
         &base,
+        &["--tree", "1.e4 Nf6 2.Ke3"],
+        &["--tree: \"2.Ke3\": no legal move after 1.e4 Nf6"],
+    );
+    fails(
+        &base,
         &["--tree", "Ke2"],
         &["\"Ke2\": no legal move at the start"],
     );

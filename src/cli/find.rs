@@ -333,6 +333,11 @@ fn position_of(words: &[String]) -> Result<Position, Failure> {
         }
         moves => (Position::default(), moves),
     };
+    // A line may be one argument.
+    let moves: Vec<&str> = moves
+        .iter()
+        .flat_map(|word| word.split_whitespace())
+        .collect();
     let after = |count: usize| after_moves(&start, moves.get(..count).unwrap_or_default());
     if let Some(position) = after(moves.len()) {
         return Ok(position);
@@ -347,7 +352,7 @@ fn position_of(words: &[String]) -> Result<Position, Failure> {
             bad = middle;
         }
     }
-    let word = moves.get(good).map_or("", String::as_str);
+    let word = moves.get(good).copied().unwrap_or_default();
     let place = moves.get(..good).unwrap_or_default().join(" ");
     let place = if place.is_empty() {
         "at the start".to_owned()
@@ -365,7 +370,7 @@ fn not_a_place(word: &str, why: &dyn std::fmt::Display) -> Failure {
 }
 
 /// The position after the moves; `None` if one of them is not legal.
-fn after_moves(start: &Position, moves: &[String]) -> Option<Position> {
+fn after_moves(start: &Position, moves: &[&str]) -> Option<Position> {
     let mut text = Vec::new();
     let set_up = crate::game::Start {
         position: start.clone(),
