@@ -67,7 +67,18 @@ pub fn rewrite(
     edited: &Game,
     page: CodePage,
 ) -> Result<StoredGame, EncodeError> {
-    let edited = &*settled(read, edited);
+    rewrite_settled(id, stored, read, &settled(read, edited), page)
+}
+
+/// As [`rewrite`], for an edit that is [`settled`]. The tags that have no field may be
+/// in its text about the game: that is not to be settled as words of the user.
+pub(in crate::cbh) fn rewrite_settled(
+    id: GameId,
+    stored: &StoredGame,
+    read: &Game,
+    edited: &Game,
+    page: CodePage,
+) -> Result<StoredGame, EncodeError> {
     annotations::ensure_room(edited, page)?;
     let matched = Matched::new(&read.tree, &edited.tree);
     let keeps_moves = matched.is_same && read.start.is_stored_as(&edited.start);

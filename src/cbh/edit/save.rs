@@ -37,7 +37,7 @@ use std::ops::Range;
 use std::time::SystemTime;
 
 use crate::cbh::base::references::{EntityRef, OF_EXTENDED, ReferenceCount, referred};
-use crate::cbh::edit::rewrite::{has_same_moves, rewrite, settled, write_encoded};
+use crate::cbh::edit::rewrite::{has_same_moves, rewrite_settled, settled, write_encoded};
 use crate::cbh::entities::{Entity, EntityId, EntityKind, EventDetails, ExtraChange, Unfit};
 use crate::cbh::extended::{ExtendedHeader, ExtendedRecord};
 use crate::cbh::layout::foreign_tags;
@@ -188,7 +188,7 @@ impl<'a> Saver<'a> {
         let page = self.database.code_page();
         let old_text = foreign_tags::stored_text(&stored, page);
         let edited = &*foreign_tags::with_stored_tags(edited, Some(&names), &old_text);
-        let new = rewrite(id, &stored, read, edited, page)?;
+        let new = rewrite_settled(id, &stored, read, edited, page)?;
         self.set_content(&mut records, &before, (&stored, read), (&new, edited))?;
         let is_top_game_no_more = read.headers.is_top_game && !edited.headers.is_top_game;
         if records == before && !tells_more && !is_top_game_no_more {
