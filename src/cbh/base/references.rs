@@ -183,13 +183,13 @@ impl Database {
 ///
 /// Ids beyond the end of an entity file are not counted, so memory is bounded
 /// by the entity files.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::cbh) struct ReferenceCounts {
     files: BTreeMap<FileKind, FileReferences>,
 }
 
 /// The references to the entities of one file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct FileReferences {
     /// Number of records in the file.
     present: u32,
@@ -220,12 +220,38 @@ impl ReferenceCounts {
 
     /// Counts the references of one record, that of game `number`.
     pub(in crate::cbh) fn add(&mut self, record: &RecordPair<'_>, number: GameId) {
-        for (file, id) in referred(record.bytes, record.extended) {
-            let of_file = self.files.get_mut(&file);
-            if let Some(of_file) = of_file.filter(|of_file| id < of_file.present) {
-                let len = of_file.references.len().max(id as usize + 1);
-                of_file.references.resize(len, ReferenceCount::default());
-                count(&mut of_file.references, id, number);
+        for name in referred(record.bytes, record.extended) {
+            self.add_one(name, number);
+        }
+    }
+
+    /// Counts a reference of game `number`. Returns `false` if the entity has no
+    /// record.
+    #[inline]
+    pub(in crate::cbh) fn add_one(&mut self, (file, id): EntityRef, number: GameId) -> bool {
+        let of_file = self.files.get_mut(&file);
+        let Some(of_file) = of_file.filter(|of_file| id < of_file.present) else {
+            return false;
+        };
+        let references = &mut of_file.references;
+        if references.len() <= id as usize {
+            references.resize(id as usize + 1, ReferenceCount::default());
+        }
+        count(references, id, number)
+    }
+
+    /// Adds the references of later records.
+    pub(in crate::cbh) fn extend(&mut self, later: &ReferenceCounts) {
+        for (file, later) in &later.files {
+            let Some(of_file) = self.files.get_mut(file) else {
+                continue;
+            };
+            let references = &mut of_file.references;
+            let len = references.len().max(later.references.len());
+            references.resize(len, ReferenceCount::default());
+            for (reference, later) in references.iter_mut().zip(&later.references) {
+                reference.count = reference.count.saturating_add(later.count);
+                reference.first = reference.first.or(later.first);
             }
         }
     }

@@ -2,6 +2,7 @@
 //! then.
 
 use std::io;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -69,7 +70,10 @@ impl DatabaseVolume {
         } else {
             Vec::new()
         };
+        // A save that failed may be made whole from the journal later.
+        let known = mem::take(&mut *saving.knowledge());
         if !store.commit(&plan.transaction).map_err(refusal_of_store)? {
+            *saving.knowledge() = known;
             return Ok(Saved::nothing(files, notes));
         }
         *saving.knowledge() = plan.knowledge;

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};
+use std::mem;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -92,7 +93,8 @@ impl DatabaseVolume {
         if self.base.is_superseded() {
             return Err(Refusal::Outdated);
         }
-        let knowledge = saving.knowledge().clone();
+        // An import that failed may be made whole from the journal later.
+        let knowledge = mem::take(&mut *saving.knowledge());
         let importer = Importer::knowing(knowledge, self.writable()?, store, saving.now());
         let before = self
             .writable()?
@@ -166,10 +168,10 @@ impl DatabaseVolume {
     ) -> Result<Saved, Refusal> {
         let (_, saving) = self.parts()?;
         let (notes, files) = (notes.into_lines(), inos(&imported.all));
+        *saving.knowledge() = imported.knowledge;
         if !imported.is_change {
             return Ok(Saved::nothing(files, notes));
         }
-        *saving.knowledge() = imported.knowledge;
         let effects = imported.effects;
         let games = effects.games.iter();
         let before: Vec<_> = games.map(|id| before.remove(id).flatten()).collect();

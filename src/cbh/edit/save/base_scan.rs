@@ -6,7 +6,9 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
-use crate::cbh::base::references::{EntityRef, referred};
+use imbl::OrdMap;
+
+use crate::cbh::base::references::{EntityRef, ReferenceCounts, referred};
 use crate::cbh::entities::{ENTITY_FILES, EntityEditor, IdSet};
 use crate::cbh::extended::{CreationClock, ExtendedRecord};
 use crate::cbh::{Database, EditError, FileKind, SaveError};
@@ -14,104 +16,169 @@ use crate::cbh::{Database, EditError, FileKind, SaveError};
 /// So few records are read as fast as a thread begins.
 const FEW_RECORDS: u32 = 1 << 14;
 
+/// So many cores scan at once: each counts the references to all entities.
+const MOST_CORES: usize = 8;
+
 /// Ids of entities, by file.
 pub(super) type IdsByFile = BTreeMap<FileKind, BTreeSet<u32>>;
 
-/// The entities that exist, by file.
-type LiveByFile = BTreeMap<FileKind, IdSet>;
-
-/// The results of the scan.
+/// The results of the scan, with what saves have changed since.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BaseScan {
     pub(super) clock: CreationClock,
     /// Entities that games or texts refer to and that do not exist. No save
     /// adds any.
     lost: Arc<IdsByFile>,
+    /// The references that were found.
+    references: Arc<ReferenceCounts>,
+    /// How many references entities have whose number a save has changed, if known.
+    changed: OrdMap<EntityRef, Option<u32>>,
+}
+
+/// What one core found in some of the records.
+struct PartialScan {
+    clock: CreationClock,
+    references: ReferenceCounts,
+    /// References to entities that have no record.
+    without_record: IdsByFile,
 }
 
 impl BaseScan {
     /// Scans all records, on all cores if they are many.
     pub(super) fn of(database: &Database) -> Result<BaseScan, SaveError> {
-        let live = live_entities(database)?;
-        let records = database.last_id();
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let most = u32::try_from(cores).unwrap_or(u32::MAX);
-        let share = records.div_ceil(most).max(FEW_RECORDS);
-        let part = |first: u32| first.saturating_add(1)..first.saturating_add(share + 1);
-        if records <= share {
-            return BaseScan::of_records(database, &live, part(0));
-        }
-        let parts: Vec<Result<BaseScan, SaveError>> = thread::scope(|scope| {
-            let shares = (0..records).step_by(share as usize);
-            let scanning = shares.map(|first| {
-                let live = &live;
-                scope.spawn(move || BaseScan::of_records(database, live, part(first)))
-            });
-            let scanning: Vec<_> = scanning.collect();
-            let scanned = scanning.into_iter().map(ScopedJoinHandle::join);
-            scanned
-                .map(|part| part.unwrap_or_else(|panic| resume_unwind(panic)))
-                .collect()
-        });
-        let mut whole = BaseScan::default();
-        for part in parts {
-            whole = whole.with(&part?);
-        }
-        Ok(whole)
-    }
-
-    /// Scans some of the records.
-    fn of_records(
-        database: &Database,
-        live: &LiveByFile,
-        ids: Range<u32>,
-    ) -> Result<BaseScan, SaveError> {
-        let is_live = |(file, id): EntityRef| live.get(&file).is_some_and(|live| live.contains(id));
-        let mut clock = CreationClock::default();
-        let mut lost = IdsByFile::new();
-        database.scan(ids, true, &mut |record| {
-            clock.note(ExtendedRecord::decode(record.extended).created);
-            for (file, id) in referred(record.bytes, record.extended) {
-                if !is_live((file, id)) {
-                    lost.entry(file).or_default().insert(id);
-                }
+        let mut whole = PartialScan::of_all(database)?;
+        let mut lost = std::mem::take(&mut whole.without_record);
+        for file in ENTITY_FILES {
+            let live = live_entities(database, file)?;
+            let is_live = |id| live.as_ref().is_some_and(|live| live.contains(id));
+            let references = (0..).zip(whole.references.of(file));
+            let referred = references.filter(|(_, reference)| reference.count > 0);
+            let mut dead = referred.map(|(id, _)| id).filter(|id| !is_live(*id));
+            if let Some(first) = dead.next() {
+                lost.entry(file)
+                    .or_default()
+                    .extend([first].into_iter().chain(dead));
             }
-        })?;
-        Ok(BaseScan {
-            clock,
-            lost: Arc::new(lost),
-        })
-    }
-
-    /// This and that of other records.
-    fn with(mut self, other: &BaseScan) -> BaseScan {
-        self.clock = self.clock.with(other.clock);
-        let lost = Arc::make_mut(&mut self.lost);
-        for (file, ids) in other.lost.iter() {
-            lost.entry(*file).or_default().extend(ids);
         }
-        self
+        Ok(BaseScan {
+            clock: whole.clock,
+            lost: Arc::new(lost),
+            references: Arc::new(whole.references),
+            changed: OrdMap::new(),
+        })
     }
 
     /// The ids of a file that no new entity may get.
     pub(super) fn lost(&self) -> Arc<IdsByFile> {
         Arc::clone(&self.lost)
     }
+
+    /// How many references an entity has, unless it has no record or damage makes
+    /// that unsure.
+    pub(super) fn references(&self, (file, id): EntityRef) -> Option<u32> {
+        if let Some(changed) = self.changed.get(&(file, id)) {
+            return *changed;
+        }
+        if self.lost.get(&file).is_some_and(|lost| lost.contains(&id)) {
+            return None;
+        }
+        let reference = self.references.of(file).get(id as usize);
+        Some(reference.map_or(0, |reference| reference.count))
+    }
+
+    /// The entities whose number of references saves have changed.
+    pub(super) fn changed(&self) -> impl Iterator<Item = EntityRef> {
+        self.changed.keys().copied()
+    }
+
+    /// Notes that a save added and removed so many references to an entity.
+    pub(super) fn note_change(&mut self, name: EntityRef, added: u32, removed: u32) {
+        let after = self.references_after(name, added, removed);
+        self.changed.insert(name, after);
+    }
+
+    /// How many references an entity has after so many were added and removed.
+    pub(super) fn references_after(
+        &self,
+        name: EntityRef,
+        added: u32,
+        removed: u32,
+    ) -> Option<u32> {
+        let with_added = self.references(name)?.checked_add(added)?;
+        with_added.checked_sub(removed)
+    }
 }
 
-/// The entities of each file that can be read.
-fn live_entities(database: &Database) -> Result<LiveByFile, SaveError> {
-    let mut live = LiveByFile::new();
-    for file in ENTITY_FILES {
-        if let Some(storage) = database.storage(file) {
-            let found = EntityEditor::open(file, storage).and_then(|editor| editor.live());
-            match found {
-                Ok(found) => live.insert(file, found),
-                // Nothing is added to a file with such damage.
-                Err(EditError::Damaged(..)) => continue,
-                Err(error) => return Err(SaveError::entity(file)(error)),
-            };
+impl PartialScan {
+    fn of_all(database: &Database) -> Result<PartialScan, SaveError> {
+        let records = database.last_id();
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let most = u32::try_from(cores.min(MOST_CORES)).unwrap_or(1);
+        let share = records.div_ceil(most).max(FEW_RECORDS);
+        let part = |first: u32| first.saturating_add(1)..first.saturating_add(share + 1);
+        if records <= share {
+            return PartialScan::of(database, part(0));
+        }
+        let parts: Vec<Result<PartialScan, SaveError>> = thread::scope(|scope| {
+            let shares = (0..records).step_by(share as usize);
+            let scanning: Vec<_> = shares
+                .map(|first| scope.spawn(move || PartialScan::of(database, part(first))))
+                .collect();
+            let scanned = scanning.into_iter().map(ScopedJoinHandle::join);
+            scanned
+                .map(|part| part.unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
+        });
+        let mut parts = parts.into_iter();
+        let mut whole = match parts.next() {
+            Some(first) => first?,
+            None => return PartialScan::of(database, 0..0),
+        };
+        for part in parts {
+            whole.extend(part?);
+        }
+        Ok(whole)
+    }
+
+    /// Scans some of the records.
+    fn of(database: &Database, ids: Range<u32>) -> Result<PartialScan, SaveError> {
+        let mut scan = PartialScan {
+            clock: CreationClock::default(),
+            references: ReferenceCounts::new(database)?,
+            without_record: IdsByFile::new(),
+        };
+        database.scan(ids, true, &mut |record| {
+            let extended = ExtendedRecord::decode(record.extended);
+            scan.clock.note(extended.created);
+            for name in referred(record.bytes, record.extended) {
+                if !scan.references.add_one(name, record.id) {
+                    let (file, id) = name;
+                    scan.without_record.entry(file).or_default().insert(id);
+                }
+            }
+        })?;
+        Ok(scan)
+    }
+
+    /// Adds what later records have.
+    fn extend(&mut self, later: PartialScan) {
+        self.clock = self.clock.with(later.clock);
+        self.references.extend(&later.references);
+        for (file, ids) in later.without_record {
+            self.without_record.entry(file).or_default().extend(ids);
         }
     }
-    Ok(live)
+}
+
+/// The entities of a file that can be read; `None` if there is no such file, or
+/// damage makes it one that nothing is added to.
+fn live_entities(database: &Database, file: FileKind) -> Result<Option<IdSet>, SaveError> {
+    let Some(storage) = database.storage(file) else {
+        return Ok(None);
+    };
+    match EntityEditor::open(file, storage).and_then(|editor| editor.live()) {
+        Ok(live) => Ok(Some(live)),
+        Err(EditError::Damaged(..)) => Ok(None),
+        Err(error) => Err(SaveError::entity(file)(error)),
+    }
 }

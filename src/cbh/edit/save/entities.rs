@@ -467,7 +467,11 @@ impl<'a> EntityEdits<'a> {
     pub(super) fn count_references(&mut self) -> Result<Vec<Unsure>, SaveError> {
         let last_id = self.database.last_id();
         let mut unsure = Vec::new();
-        let mut uses: Vec<_> = std::mem::take(&mut self.uses).into_iter().collect();
+        let mut uses: Vec<_> = self
+            .uses
+            .iter()
+            .map(|(name, change)| (*name, *change))
+            .collect();
         uses.sort_unstable_by_key(|(name, _)| *name);
         for ((file, id), change) in uses {
             // A missing file has no known counts.
@@ -540,9 +544,20 @@ impl<'a> EntityEdits<'a> {
         known
     }
 
-    /// Returns the [`scan`](EntityEdits::scan), if the save needed it.
+    /// How many references an entity has after the save, if the records tell.
+    pub(super) fn references_after(&mut self, name: EntityRef) -> Result<Option<u32>, SaveError> {
+        let change = self.uses.get(&name).copied().unwrap_or_default();
+        let scan = self.scan()?;
+        Ok(scan.references_after(name, change.added, change.removed))
+    }
+
+    /// Returns the [`scan`](EntityEdits::scan) as after the save, if this needed it.
     pub(super) fn scanned(&self) -> Option<BaseScan> {
-        self.scan.clone()
+        let mut scan = self.scan.clone()?;
+        for (name, change) in &self.uses {
+            scan.note_change(*name, change.added, change.removed);
+        }
+        Some(scan)
     }
 
     /// The entities with changed records.

@@ -288,13 +288,10 @@ impl Saver<'_> {
     }
 
     /// Returns whether other games or texts refer to the entity. The count in
-    /// its record may be wrong, so it is confirmed by a scan.
+    /// its record may be wrong, so it is confirmed by the records of all games.
     fn is_shared(&mut self, name: EntityRef) -> Result<bool, SaveError> {
-        if !self.entities.has_one_reference(name)? {
-            return Ok(true);
-        }
-        let found = self.look_up(vec![name])?;
-        Ok(found.get(&name).is_none_or(|found| found.count != 1))
+        Ok(!self.entities.has_one_reference(name)?
+            || self.entities.references_after(name)? != Some(1))
     }
 
     /// Returns the last day of a tournament, as after the save.
