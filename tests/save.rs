@@ -624,6 +624,128 @@ fn a_shared_tournament_stays_unchanged_for_other_games() {
 }
 
 #[test]
+fn a_team_is_that_of_its_name_whatever_year_and_country_it_has() {
+    let base = Base::fixture("cbh/sample/sample.cbh");
+    let tags = |text: &str, team: &str| {
+        let tags = "WhiteTeam CbhWhiteTeam WhiteTeamCountry".split(' ');
+        let others = text.lines().filter(|line| {
+            !tags
+                .clone()
+                .any(|tag| line.starts_with(&format!("[{tag} ")))
+        });
+        format!("{team}\n{}\n", others.collect::<Vec<_>>().join("\n"))
+    };
+    let of_team = |base: &Base, id: u32| {
+        let text = base.text(id);
+        let lines = text.lines().filter(|line| line.contains("WhiteTeam"));
+        lines.collect::<Vec<_>>().join("")
+    };
+    let whole = "[WhiteTeam \"Norwood\"][WhiteTeamCountry \"ENG\"][CbhWhiteTeam \"0 1899\"]";
+    let full = format!(
+        "[WhiteTeam \"{}\"][CbhWhiteTeam \"0 1899\"]",
+        "x".repeat(45)
+    );
+    let base = edit(&base, 1, |text| tags(&text, whole));
+    // Only ChessBase fills a field up to its last byte.
+    let base = edit(&base, 2, |text| tags(&text, &full.replacen('x', "", 1)));
+    let teams = base.directory.files()[OsStr::new("sample.cbe")].clone();
+    let title = teams.windows(44).position(|part| part == [b'x'; 44]);
+    let base = patched(&base, "cbe", title.unwrap() + 44, b"x");
+    let full_alone = full.split(']').next().unwrap().to_owned() + "]";
+    let saved = |base: &Base, id: u32, team: &str| {
+        let edited = decoded(&tags(&base.text(id), team));
+        let plan = base
+            .plan(|saver| saver.replace(GameId(id), &edited))
+            .unwrap();
+        (base.with(&plan), plan)
+    };
+    for (team, wanted) in [
+        // Named alone, with one of its parts, or with those of another one.
+        ("[WhiteTeam \"Norwood\"]", whole),
+        ("[WhiteTeam \"Norwood\"][WhiteTeamCountry \"ENG\"]", whole),
+        ("[WhiteTeam \"Norwood\"][CbhWhiteTeam \"0 1899\"]", whole),
+        (&full_alone, &full),
+    ] {
+        let (after, plan) = saved(&base, 3, team);
+        assert_eq!(of_team(&after, 3), *wanted);
+        assert!(plan.kept.is_empty() && plan.unfit.is_empty());
+    }
+    let other = "[WhiteTeam \"Norwood\"][WhiteTeamCountry \"SCO\"]";
+    for team in [
+        other,
+        "[WhiteTeam \"Norwood II\"][CbhWhiteTeam \"2 0\"]",
+        "[WhiteTeam \"Norwoo\"]",
+    ] {
+        assert_eq!(of_team(&edit(&base, 3, |text| tags(&text, team)), 3), team);
+    }
+    // What is left of the team that it was is not for the new one, and said so.
+    let scots = "[WhiteTeam \"Scots\"][WhiteTeamCountry \"SCO\"][CbhWhiteTeam \"0 1901\"]";
+    let base = edit(&base, 3, |text| tags(&text, scots));
+    let left = "[WhiteTeam \"Norwood\"][WhiteTeamCountry \"SCO\"][CbhWhiteTeam \"0 1901\"]";
+    let (after, plan) = saved(&base, 3, left);
+    assert_eq!(of_team(&after, 3), whole);
+    assert_eq!(plan.kept[0].stored, "ENG");
+    // Of two that may be meant, it is neither.
+    let base = edit(&base, 4, |text| tags(&text, other));
+    let alone = "[WhiteTeam \"Norwood\"]";
+    assert_eq!(
+        of_team(&edit(&base, 3, |text| tags(&text, alone)), 3),
+        alone
+    );
+}
+
+#[test]
+fn a_game_that_moves_to_another_event_says_what_it_loses() {
+    let base = Base::fixture("cbh/sample/sample.cbh");
+    let event = |text: &str, of: &str| {
+        let names = ["Event", "Site", "EventDate"];
+        let value = |name: &str| {
+            let line = of
+                .lines()
+                .find_map(|line| line.strip_prefix(&format!("[{name} \"")));
+            line.and_then(|line| line.strip_suffix("\"]"))
+                .unwrap()
+                .to_owned()
+        };
+        names.iter().fold(text.to_owned(), |text, name| {
+            with_tag(&text, name, &value(name))
+        })
+    };
+    let (_, plan) = edit_as(&base, 9, |text| event(&text, &base.text(5)));
+    let told = plan
+        .kept
+        .iter()
+        .map(|kept| (kept.field, &*kept.stored, &*kept.whole));
+    assert!(
+        told.clone()
+            .any(|told| told == ("EventCountry", "ENG", "GER")),
+        "{:?}",
+        plan.kept
+    );
+}
+
+#[test]
+fn tags_without_a_field_stay_tags_whatever_line_becomes_the_main_one() {
+    let base = Base::fixture("cbh/sample/sample.cbh");
+    let tags = "[Event \"x\"]\n[Site \"?\"]\n[Date \"????.??.??\"]\n[Round \"?\"]\n[White \"A\"]\n\
+                [Black \"B\"]\n[Result \"*\"]\n[Termination \"normal\"]\n\n";
+    for (stored, saved) in [
+        ("1. e4 ({x} 1. d4)", "1. d4 {x}"),
+        ("1. e4 ({x} 1. d4)", "1. d4 ({x} 1. e4)"),
+        ("1. d4 ({x} 1. e4)", "1. e4"),
+        ("1. d4 ({x} 1. e4)", "1. e4 {x} (1. d4)"),
+    ] {
+        let stored = edit(&base, 1, |_| format!("{tags}{stored} *\n"));
+        let after = edit(&stored, 1, |_| format!("{tags}{saved} *\n"));
+        let text = after.text(1);
+        assert!(
+            text.contains("[Termination \"normal\"]") && !text.contains("%cbtag"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn values_that_do_not_fit_are_refused_or_reported() {
     let base = Base::fixture("cbh/sample/sample.cbh");
     let replace = |change: &dyn Fn(&str) -> String| {

@@ -91,9 +91,19 @@ pub(in crate::cbh) fn details_of_tournament(tournament: &Tournament) -> Vec<Deta
         ("EventEndDate", tournament.end.to_string()),
         ("EventType", form),
         ("EventRounds", tournament.rounds.to_string()),
-        ("EventCountry", tournament.nation.0.to_string()),
+        ("EventCountry", country(tournament.nation)),
         ("EventCategory", tournament.category.to_string()),
     ]
+}
+
+/// A nation as PGN names it: empty if there is none, its number if it has no name
+/// there.
+pub(in crate::cbh) fn country(nation: Nation) -> String {
+    match nation.code() {
+        Some(code) => code.to_owned(),
+        None if nation == Nation::NONE => String::new(),
+        None => nation.0.to_string(),
+    }
 }
 
 /// The fields of a source except its title.

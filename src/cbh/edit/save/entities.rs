@@ -16,7 +16,7 @@ use crate::cbh::entities::{
     EVENT_FLAGS, EditError, Entity, EntityEditor, EntityId, NameForm, TreeOrder, Unfit,
 };
 use crate::cbh::{Database, FileKind, GameId};
-use crate::game::Tournament;
+use crate::game::{Nation, Team, Tournament};
 use crate::storage::{self, MemoryFile, Stage, Transaction};
 
 /// Headers of new files of teams and labels. Every base has the other files.
@@ -85,6 +85,19 @@ pub(super) struct FoundEntity {
     has_whole_names: bool,
     /// Whether its record says all of it, but for the last day of a tournament.
     pub(super) is_as_stored: bool,
+}
+
+/// See [`EntityEdits::meant_team`].
+fn may_be_meant(before: Option<&Team>, team: &Team, other: &Team) -> bool {
+    let year = |team: &Team| (team.year, team.is_season);
+    let says_year = year(team) != (0, false) && before.is_none_or(|it| year(it) != year(team));
+    let says_nation =
+        team.nation != Nation::NONE && before.is_none_or(|it| it.nation != team.nation);
+    // The first team of a club has the number 1 or none.
+    let name = |team: &Team| (team.title.clone(), team.number.max(1));
+    name(other) == name(team)
+        && (!says_year || year(other) == year(team))
+        && (!says_nation || other.nation == team.nation)
 }
 
 impl FoundEntity {
@@ -326,6 +339,40 @@ impl<'a> EntityEdits<'a> {
         }
         self.added.push((file, id.0));
         Ok(found)
+    }
+
+    /// Returns the only team with this title and number that may be meant, if none is
+    /// exactly so: its year and nation are those of `team` where this says any, but for
+    /// what was said of the team `before`.
+    pub(super) fn meant_team(
+        &mut self,
+        before: Option<&Team>,
+        team: &Team,
+    ) -> Result<Option<(u32, Team)>, SaveError> {
+        let (file, entity) = (FileKind::Teams, Entity::Team(team.clone()));
+        let form = self.form(file)?;
+        let (refused, malformed) = (SaveError::entity(file), SaveError::malformed(file));
+        let editor = &mut self.edit(file)?.editor;
+        if team.title.is_empty()
+            || editor
+                .find_entity(&entity, form)
+                .map_err(&refused)?
+                .is_some()
+        {
+            return Ok(None);
+        }
+        let mut meant = None;
+        for id in editor.namesakes(&entity, form).map_err(&refused)? {
+            let data = editor.data(id).map_err(&refused)?;
+            let Entity::Team(other) = Entity::decode(file, data, form.page).map_err(&malformed)?
+            else {
+                continue;
+            };
+            if may_be_meant(before, team, &other) && meant.replace((id.0, other)).is_some() {
+                return Ok(None);
+            }
+        }
+        Ok(meant)
     }
 
     /// Whether the records of the entities of the game at hand hold all names whole.

@@ -11,13 +11,13 @@ use crate::cbh::base::references::EntityRef;
 use crate::cbh::entities::{Entity, EventDetails, ExtraChange, Unfit};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::layout::shown::{
-    Detail, details_of_source, details_of_tournament, is_shown_in_pgn, shows, shows_label,
+    Detail, country, details_of_source, details_of_tournament, is_shown_in_pgn, shows, shows_label,
     shows_player, shows_rating_type, shows_source_title, shows_team, shows_tournament,
 };
 use crate::cbh::record::{self, CHESS960_WORDS, GameRecord};
 use crate::game::{
-    Date, Game, GameLabel, GameResult, HIGHEST_ELO, Headers, PlayerName, RatingType, Source, Team,
-    Tournament,
+    Date, Game, GameLabel, GameResult, HIGHEST_ELO, Headers, Nation, PlayerName, RatingType,
+    Source, Team, Tournament,
 };
 use crate::storage::ReadBuffer;
 
@@ -181,7 +181,7 @@ impl Saver<'_> {
                     self.set_tournament_details(id, old, &headers.tournament)?,
                 )
             }
-            old => (self.tournament(old, &headers.tournament)?, false),
+            _ => (self.tournament(&headers.tournament)?, false),
         };
         if !before.is_some_and(|before| shows(&before.annotator, &headers.annotator)) {
             let annotator = Entity::Annotator(headers.annotator.clone());
@@ -194,7 +194,7 @@ impl Saver<'_> {
                 let id = record.source;
                 (id, self.set_source_details(id, old, &headers.source)?)
             }
-            old => (self.source(old, &headers.source)?, false),
+            _ => (self.source(&headers.source)?, false),
         };
         let extended = &mut records.extended;
         let teams = before.map(|before| [&before.white_team, &before.black_team]);
@@ -221,11 +221,7 @@ impl Saver<'_> {
         Ok(self.find_or_add(&Entity::Player(new.clone()))?.id)
     }
 
-    pub(super) fn tournament(
-        &mut self,
-        old: Option<&Tournament>,
-        new: &Tournament,
-    ) -> Result<u32, SaveError> {
+    pub(super) fn tournament(&mut self, new: &Tournament) -> Result<u32, SaveError> {
         let found = self.find_or_add(&Entity::Tournament(new.clone()))?;
         let (id, is_new) = (found.id, found.is_new);
         if is_new {
@@ -247,7 +243,7 @@ impl Saver<'_> {
             self.kept.extend(refused(
                 details_of_tournament(&Tournament { end, ..stored }),
                 details_of_tournament(new),
-                details_of_tournament(old.unwrap_or(&Tournament::default())),
+                details_of_tournament(&Tournament::default()),
             ));
         }
         Ok(id)
@@ -306,7 +302,7 @@ impl Saver<'_> {
         Ok(end.map_err(|source| self.database.io(FileKind::TournamentExtras, source))?)
     }
 
-    pub(super) fn source(&mut self, old: Option<&Source>, new: &Source) -> Result<u32, SaveError> {
+    pub(super) fn source(&mut self, new: &Source) -> Result<u32, SaveError> {
         let found = self.find_or_add(&Entity::Source(new.clone()))?;
         if !found.is_new
             && !found.is_as_stored
@@ -315,7 +311,7 @@ impl Saver<'_> {
             self.kept.extend(refused(
                 details_of_source(&stored),
                 details_of_source(new),
-                details_of_source(old.unwrap_or(&Source::default())),
+                details_of_source(&Source::default()),
             ));
         }
         Ok(found.id)
@@ -362,6 +358,16 @@ impl Saver<'_> {
         }
         if !is_shown_in_pgn(new) {
             return Ok(-1);
+        }
+        if let Some((id, meant)) = self.entities.meant_team(old, new)? {
+            if ![meant.nation, Nation::NONE].contains(&new.nation) {
+                self.kept.push(Unfit {
+                    field: "the country of a team",
+                    stored: country(meant.nation),
+                    whole: country(new.nation),
+                });
+            }
+            return Ok(id.cast_signed());
         }
         let found = self.find_or_add(&Entity::Team(new.clone()))?;
         Ok(found.id.cast_signed())

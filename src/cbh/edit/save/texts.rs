@@ -46,8 +46,8 @@ impl Saver<'_> {
         self.event = past.event;
         let annotator = Entity::Annotator(text.annotator.clone());
         let record = TextRecord {
-            tournament: self.tournament(None, &text.tournament)?,
-            source: self.source(None, &text.source)?,
+            tournament: self.tournament(&text.tournament)?,
+            source: self.source(&text.source)?,
             annotator: self.find_or_add(&annotator)?.id,
             offset: self.append_moves(blob)?,
             round: text.round,
