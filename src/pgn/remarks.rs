@@ -295,7 +295,14 @@ impl Remarks {
                 .and_then(|places| exact_places(*places, nags()));
             let (places, homeless) = exact.unwrap_or_else(|| nag_places(nags()));
             let written = nags_in_order(places, &homeless);
-            is_in_order &= written.is_none_or(|written| written.into_iter().eq(nags()));
+            // $0 says nothing, nor does a NAG the second time.
+            let mut given = Vec::new();
+            for nag in nags().filter(|nag| *nag != 0) {
+                if !given.contains(&nag) {
+                    given.push(nag);
+                }
+            }
+            is_in_order &= written.is_none_or(|written| written.into_iter().eq(given));
             if places != [0; 3] {
                 self.found.push((ply, Annotation::Symbols(places)));
             }
