@@ -350,6 +350,9 @@ impl<'a> EntityEdits<'a> {
         team: &Team,
     ) -> Result<Option<(u32, Team)>, SaveError> {
         let (file, entity) = (FileKind::Teams, Entity::Team(team.clone()));
+        if self.edit(file)?.found.contains_key(&entity) {
+            return Ok(None);
+        }
         let form = self.form(file)?;
         let (refused, malformed) = (SaveError::entity(file), SaveError::malformed(file));
         let editor = &mut self.edit(file)?.editor;
