@@ -535,6 +535,31 @@ fn a_comment_before_a_text_before_a_move_belongs_to_the_previous_move() {
     assert!(edited.old.iter().all(|remark| edited.new.contains(remark)));
 }
 
+/// A remark behind a variation is about the next move, whatever move a tag names.
+#[test]
+fn a_remark_behind_a_variation_is_about_the_next_move() {
+    let tag = "[CbhBefore \"1...d5\"]";
+    for (stored, saved, wanted) in [
+        (
+            "1. d4 {x} 1... d5 *",
+            "1. e4 (1. d4 {x} 1... d5) {new} 1... d5 *",
+            "1. e4 (1. d4 {x} 1... d5) {new} 1... d5 *",
+        ),
+        (
+            "1. e4 (1. d4 {x} 1... d5) 1... d5 *",
+            "1. e4 (1. c4) {new} 1... d5 *",
+            "1. e4 (1. c4) {new} 1... d5 *",
+        ),
+    ] {
+        let edited = stored_and_edited(&format!("{tag} {stored}"), |_| format!("{tag} {saved}"));
+        assert!(
+            edited.after.trim_end().ends_with(wanted),
+            "{}",
+            edited.after
+        );
+    }
+}
+
 /// Without the tags an edited text before a move is found by its words.
 #[test]
 fn an_edited_text_before_a_move_keeps_place_and_language_without_tags() {

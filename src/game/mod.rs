@@ -97,9 +97,11 @@ pub struct Unspecified {
     pub lead: bool,
     /// Whether texts after a ply may belong before the next one.
     pub places: bool,
-    /// Plies with a text before them that is marked only by the notation of the
-    /// ply, which another ply may share.
+    /// Plies with a text before them that is marked by the notation of the ply,
+    /// which another ply may share.
     pub named: Vec<PlyId>,
+    /// Those of them whose text stands behind a variation, and is about them by that.
+    pub placed: Vec<PlyId>,
 }
 
 impl Game {

@@ -224,6 +224,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     let settled = settle((&game.tree, &game.start), names, fronts, &mut remarks);
     game.open.places |= settled.has_stale_names;
     game.open.named = settled.named;
+    game.open.placed = settled.placed;
     ensure_few(&remarks, 0, lexer, place)?;
     if let Some(place) = leniency.counted.first_misfit {
         leniency.taken.note(Liberty::Numbers, place);

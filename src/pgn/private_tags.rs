@@ -286,8 +286,11 @@ pub(super) fn settle(
             .contains(&next)
             .then(|| front.comments.iter().rposition(PendingComment::is_text));
         let last = last.flatten();
-        if last.is_some() {
+        if let Some(last) = last {
             settled.named.push(next);
+            let text = front.comments.get(last);
+            let is_placed = text.is_some_and(|text| text.is_behind_variation);
+            settled.placed.extend(is_placed.then_some(next));
         }
         for (at, held) in front.comments.into_iter().enumerate() {
             let comment = held.comment;
@@ -313,6 +316,8 @@ pub(super) fn settle(
 pub(super) struct Settled {
     /// The plies that got a text by their names.
     pub(super) named: Vec<PlyId>,
+    /// Those of them whose text stands behind a variation.
+    pub(super) placed: Vec<PlyId>,
     /// Whether no move of the game has one of the names.
     pub(super) has_stale_names: bool,
 }

@@ -744,6 +744,7 @@ impl TagPairs<'_, '_> {
             lead: lead.is_none(),
             places: names.is_none(),
             named: Vec::new(),
+            placed: Vec::new(),
         })
     }
 

@@ -96,7 +96,9 @@ impl<'g> TextPlaces<'g> {
                 && edited.of(*ply).is_some_and(|name| names.contains(&name))
                 && !texts.any(|text| said.contains(&words([text])))
         };
-        named.iter().copied().filter(is_namesake).collect()
+        let placed: HashSet<&PlyId> = self.edited.open.placed.iter().collect();
+        let by_name = named.iter().filter(|ply| !placed.contains(ply));
+        by_name.copied().filter(is_namesake).collect()
     }
 
     /// Returns the stored texts before plies that have another text before them now, by
