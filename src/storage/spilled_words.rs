@@ -23,13 +23,13 @@ const BLOCK: u64 = BLOCK_WORDS as u64;
 const BLOCK_WORDS: usize = 128;
 
 /// Bytes of a block in the file.
-const BLOCK_BYTES: usize = 8 * BLOCK_WORDS;
+const BLOCK_BYTES: usize = 4 * BLOCK_WORDS;
 
 /// Blocks lie in so many shards, each with a lock of its own.
 const SHARDS: usize = 16;
 
 /// Blocks of a shard that are in memory.
-const MOST_BLOCKS: usize = 128;
+const MOST_BLOCKS: usize = 256;
 
 /// A word for each number; 0 where none was set.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ struct Shard {
 
 #[derive(Debug)]
 struct Block {
-    words: [u64; BLOCK_WORDS],
+    words: [u32; BLOCK_WORDS],
     /// The file does not have it so.
     is_changed: bool,
 }
@@ -76,7 +76,7 @@ impl Default for SpilledWords {
 
 impl SpilledWords {
     /// The word of `number`.
-    pub(crate) fn get(&self, number: u64) -> u64 {
+    pub(crate) fn get(&self, number: u64) -> u32 {
         let mut shard = self.shard(number / BLOCK);
         let word = shard.block(number / BLOCK, &self.spill);
         let word = word.map_or(0, |block| *block.word(number));
@@ -85,14 +85,14 @@ impl SpilledWords {
     }
 
     /// Sets the word of `number`; gives the one before.
-    pub(crate) fn set(&self, number: u64, word: u64) -> u64 {
+    pub(crate) fn set(&self, number: u64, word: u32) -> u32 {
         self.change(number / BLOCK, |block| {
             std::mem::replace(block.word(number), word)
         })
     }
 
     /// Sets these words of a block, but for those that are set.
-    fn add(&self, block: u64, words: impl Iterator<Item = u64>) {
+    fn add(&self, block: u64, words: impl Iterator<Item = u32>) {
         self.change(block, |block| {
             let pairs = block.words.iter_mut().zip(words);
             for (place, word) in pairs.filter(|(place, _)| **place == 0) {
@@ -117,7 +117,7 @@ impl SpilledWords {
     }
 
     /// The words of a block, which counts as no use of it.
-    fn words(&self, block: u64) -> [u64; BLOCK_WORDS] {
+    fn words(&self, block: u64) -> [u32; BLOCK_WORDS] {
         let shard = self.shard(block);
         if let Some(block) = shard.recent.peek(&block) {
             return block.words;
@@ -226,7 +226,7 @@ impl Default for Block {
 }
 
 impl Block {
-    fn word(&mut self, number: u64) -> &mut u64 {
+    fn word(&mut self, number: u64) -> &mut u32 {
         #[expect(clippy::indexing_slicing, reason = "the remainder is below BLOCK")]
         &mut self.words[usize::try_from(number % BLOCK).unwrap_or(0)]
     }
@@ -243,20 +243,20 @@ struct Spill {
 }
 
 impl Spill {
-    fn read(&self, place: u32) -> Option<[u64; BLOCK_WORDS]> {
+    fn read(&self, place: u32) -> Option<[u32; BLOCK_WORDS]> {
         let mut bytes = [0; BLOCK_BYTES];
         let file = self.file.get()?;
         file.read_exact_at(&mut bytes, offset_of(place)).ok()?;
         let mut words = [0; BLOCK_WORDS];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
-            *word = u64::from_le_bytes(*bytes);
+            *word = u32::from_le_bytes(*bytes);
         }
         Some(words)
     }
 
     /// Writes a block to its place, a new one if it has none yet; gives the place.
     /// None if there is no room.
-    fn write(&self, place: Option<u32>, words: &[u64; BLOCK_WORDS]) -> Option<u32> {
+    fn write(&self, place: Option<u32>, words: &[u32; BLOCK_WORDS]) -> Option<u32> {
         if self.is_full.load(Relaxed) {
             return None;
         }
@@ -267,7 +267,7 @@ impl Spill {
         written.ok()
     }
 
-    fn try_write(&self, place: Option<u32>, words: &[u64; BLOCK_WORDS]) -> io::Result<u32> {
+    fn try_write(&self, place: Option<u32>, words: &[u32; BLOCK_WORDS]) -> io::Result<u32> {
         let file = if let Some(file) = self.file.get() {
             file
         } else {
@@ -295,8 +295,9 @@ mod tests {
     /// More blocks than stay in memory.
     const MANY: u64 = 3 * (SHARDS * MOST_BLOCKS) as u64;
 
-    fn word_of(number: u64) -> u64 {
-        number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
+    fn word_of(number: u64) -> u32 {
+        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        u32::try_from(mixed).unwrap() | 1
     }
 
     /// A word in each of many blocks.

@@ -1,5 +1,5 @@
-//! Lengths and marks of rendered texts, eight bytes each, kept for the next
-//! mount.
+//! Lengths and marks of rendered texts, four bytes each, kept for the next
+//! mount. The few texts of eight thousand bytes and more have twice as many.
 //!
 //! A file's length must be exact before it was ever read, and the kernel must
 //! be told which of its contents a name stands for; the only way to know both
@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use imbl::OrdMap;
 
+use crate::fs::content::text::{LONG, length_of_mark, mark_of};
 use crate::fs::volume::{Completeness, Ino};
 use crate::storage::{SparseWords, SpilledWords};
 
@@ -23,7 +24,7 @@ use crate::storage::{SparseWords, SpilledWords};
 pub struct Measure {
     /// Bytes, at most [`Measure::MAX_BYTES`].
     pub bytes: u32,
-    /// The mark of the text, see [`Text`](crate::fs::Text).
+    /// The mark of the text, which says how long it is.
     pub mark: u32,
     /// Whether the text is all of the content.
     pub completeness: Completeness,
@@ -36,24 +37,61 @@ impl Measure {
     /// `mark << 32 | (bytes + 1) << 1`, the lowest bit set if partial; 0 is
     /// unknown.
     fn encode(self) -> u64 {
-        u64::from(self.mark) << 32
-            | u64::from(self.bytes + 1) << 1
-            | u64::from(self.completeness == Completeness::Partial)
+        u64::from(self.mark) << 32 | u64::from(self.length_word())
+    }
+
+    /// `(bytes + 1) << 1`, the lowest bit set if partial.
+    fn length_word(self) -> u32 {
+        (self.bytes + 1) << 1 | u32::from(self.completeness == Completeness::Partial)
     }
 
     fn decode(word: u64) -> Option<Measure> {
         let [low, mark] = [word & u64::from(u32::MAX), word >> 32];
+        let mark = u32::try_from(mark).ok().filter(|mark| *mark > 0)?;
+        Measure::of(mark, u32::try_from(low).ok()?)
+    }
+
+    fn of(mark: u32, length_word: u32) -> Option<Measure> {
         Some(Measure {
-            bytes: u32::try_from(low >> 1).ok()?.checked_sub(1)?,
-            mark: u32::try_from(mark).ok().filter(|mark| *mark > 0)?,
-            completeness: if word & 1 == 0 {
+            bytes: (length_word >> 1).checked_sub(1)?,
+            mark,
+            completeness: if length_word & 1 == 0 {
                 Completeness::Whole
             } else {
                 Completeness::Partial
             },
         })
     }
+
+    /// The mark, and 0 if it says all; else the mark of a long text of the same digest,
+    /// and the rest.
+    fn pack(self) -> [u32; 2] {
+        match length_of_mark(self.mark) {
+            Some(_) if self.completeness == Completeness::Whole => [self.mark, 0],
+            _ => [self.mark | LONG, self.length_word()],
+        }
+    }
+
+    /// The reverse; `length_word` is asked for where the mark does not say all.
+    fn unpack(mark: u32, length_word: impl FnOnce() -> u32) -> Option<Measure> {
+        match length_of_mark(mark) {
+            Some(bytes) => Some(Measure {
+                bytes,
+                mark,
+                completeness: Completeness::Whole,
+            }),
+            None if mark == 0 => None,
+            None => {
+                let measure = Measure::of(mark, length_word())?;
+                let mark = mark_of(mark, measure.bytes as usize);
+                Some(Measure { mark, ..measure })
+            }
+        }
+    }
 }
+
+/// Added to the number of a file, this is the number of its second word.
+const SECOND: u64 = 1 << 63;
 
 /// The lengths known so far.
 ///
@@ -128,11 +166,10 @@ impl Sizes {
 
     /// Length and mark of the text of `ino`, if known.
     pub fn get(&self, ino: Ino) -> Option<Measure> {
-        Measure::decode(self.word(ino))
-    }
-
-    fn word(&self, ino: Ino) -> u64 {
-        self.own_word(ino).unwrap_or_else(|| self.words.get(ino.0))
+        match self.own_word(ino) {
+            Some(word) => Measure::decode(word),
+            None => Measure::unpack(self.words.get(ino.0), || self.words.get(ino.0 | SECOND)),
+        }
     }
 
     /// The word of a file that is not shared with other snapshots.
@@ -155,15 +192,18 @@ impl Sizes {
 
     /// Remembers length and mark of the text of `ino`.
     pub fn set(&self, ino: Ino, measure: Measure) {
-        let word = measure.encode();
-        let before = if self.is_other(ino) {
-            self.others.set(ino.0, word)
+        let own = measure.encode();
+        let is_new = if self.is_other(ino) {
+            self.others.set(ino.0, own) != own
         } else if let Some(fresh) = self.fresh.get(&ino) {
-            fresh.word.swap(word, Relaxed)
+            fresh.word.swap(own, Relaxed) != own
         } else {
-            self.words.set(ino.0, word)
+            let [word, second] = measure.pack();
+            // Who finds the first looks for the second.
+            let is_other = second != 0 && self.words.set(ino.0 | SECOND, second) != second;
+            self.words.set(ino.0, word) != word || is_other
         };
-        if before != word {
+        if is_new {
             self.is_changed.store(true, Relaxed);
         }
     }
@@ -189,8 +229,13 @@ impl Sizes {
         if !self.is_changed.swap(false, Relaxed) {
             return Ok(());
         }
-        let word_of = |number, shared| self.own_word(Ino(number)).unwrap_or(shared);
-        self.words.save(path, fingerprint, word_of)
+        self.words.save(path, fingerprint, |number, shared| {
+            let Some(own) = self.own_word(Ino(number & !SECOND)) else {
+                return shared;
+            };
+            let [word, second] = Measure::decode(own).map_or([0; 2], Measure::pack);
+            if number & SECOND == 0 { word } else { second }
+        })
     }
 }
 
@@ -201,7 +246,7 @@ mod tests {
     fn whole(bytes: u32) -> Measure {
         Measure {
             bytes,
-            mark: bytes + 7,
+            mark: mark_of(!bytes, bytes as usize),
             completeness: Completeness::Whole,
         }
     }
@@ -210,15 +255,23 @@ mod tests {
     fn lengths_come_back_as_they_were_set() {
         let sizes = Sizes::default();
         let partial = Measure {
-            bytes: Measure::MAX_BYTES,
-            mark: u32::MAX,
             completeness: Completeness::Partial,
+            ..whole(Measure::MAX_BYTES)
         };
         sizes.set(Ino::new(1, 1), whole(0));
         sizes.set(Ino::new(1, 9_999_999), partial);
         assert_eq!(sizes.get(Ino::new(1, 1)), Some(whole(0)));
         assert_eq!(sizes.get(Ino::new(1, 2)), None);
         assert_eq!(sizes.get(Ino::new(1, 9_999_999)), Some(partial));
+        let short = Measure {
+            completeness: Completeness::Partial,
+            ..whole(700)
+        };
+        let all = [8189, 8190, 20_000, Measure::MAX_BYTES].map(whole);
+        for (index, measure) in (100..).zip(all.into_iter().chain([partial, short])) {
+            sizes.set(Ino::new(2, index), measure);
+            assert_eq!(sizes.get(Ino::new(2, index)), Some(measure));
+        }
         assert_eq!(sizes.get(Ino::new(1, 5_000_000)), None);
         let count = |first, last| sizes.count(Ino::new(1, first), Ino::new(1, last));
         assert_eq!(count(1, 9_999_999), 2);

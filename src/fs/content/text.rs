@@ -46,11 +46,36 @@ impl Deref for Text {
     }
 }
 
-/// Returns a 32-bit digest of `bytes`, because the kernel has 32 bits to tell
-/// contents apart. It is never 0, which means "unknown". All versions of cbfs
-/// that store marks in files of this format use the same digest.
-pub(crate) fn mark(bytes: &[u8]) -> u32 {
+/// Returns a 32-bit digest of `bytes`. It is never 0. All versions of cbfs give the bases
+/// of a folder their numbers by it.
+pub(crate) fn digest(bytes: &[u8]) -> u32 {
     u32::try_from(xxh3_64(bytes) >> 32).unwrap_or(0).max(1)
+}
+
+/// Bits of a mark that hold the length of the text.
+const LENGTH_BITS: u32 = 13;
+
+/// What a mark says of texts that are longer than it can say.
+pub(crate) const LONG: u32 = (1 << LENGTH_BITS) - 1;
+
+/// Returns the mark of a text, which tells it from others: the kernel has 32 bits to
+/// tell contents apart. The lowest 13 say how long it is, as [`length_of_mark`] reads them,
+/// the others are of its digest. It is never 0, which means "unknown".
+pub(crate) fn mark(bytes: &[u8]) -> u32 {
+    mark_of(digest(bytes), bytes.len())
+}
+
+/// The mark of a text of this length whose digest has the highest 19 bits of `digest`.
+pub(crate) fn mark_of(digest: u32, length: usize) -> u32 {
+    let length = u32::try_from(length).unwrap_or(u32::MAX);
+    digest & !LONG | length.saturating_add(1).min(LONG)
+}
+
+/// How long the text of a mark is; `None` if it is longer than a mark can say.
+pub(crate) fn length_of_mark(mark: u32) -> Option<u32> {
+    (mark & LONG)
+        .checked_sub(1)
+        .filter(|length| length + 1 < LONG)
 }
 
 #[cfg(test)]
@@ -59,8 +84,17 @@ mod tests {
 
     /// Else files of lengths and numbers of bases in a folder mean something else.
     #[test]
-    fn marks_keep_their_meaning() {
+    fn digests_and_marks_keep_their_meaning() {
         let text = Text::from(b"1. e4 e5".to_vec());
-        assert_eq!((text.mark(), mark(b"")), (1_680_694_479, 755_400_709));
+        assert_eq!((digest(&text), digest(b"")), (1_680_694_479, 755_400_709));
+        assert_eq!(text.mark(), 1_680_694_479 >> 13 << 13 | 9);
+    }
+
+    #[test]
+    fn a_mark_says_how_long_its_text_is() {
+        let length = |bytes: usize| length_of_mark(mark(&vec![b'x'; bytes]));
+        assert_eq!([0, 1, 8189].map(length), [0, 1, 8189].map(Some));
+        assert_eq!([8190, 8191, 20_000].map(length), [None; 3]);
+        assert_eq!(length_of_mark(0), None);
     }
 }

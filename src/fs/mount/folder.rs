@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::{RwLock, RwLockReadGuard};
 
-use crate::fs::content::text::mark;
+use crate::fs::content::text::digest;
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::mount::snapshot::Shared;
 use crate::fs::source::Source;
@@ -351,7 +351,7 @@ impl FolderBases {
     fn free_number(&self, name: &str) -> Option<u64> {
         let places = self.known.values();
         let taken: HashSet<u64> = places.map(|place| place.live.number()).collect();
-        let wanted = u64::from(mark(name.as_bytes())) % Ino::LAST_BASE_NUMBER;
+        let wanted = u64::from(digest(name.as_bytes())) % Ino::LAST_BASE_NUMBER;
         (0..Ino::LAST_BASE_NUMBER)
             .map(|step| (wanted + step) % Ino::LAST_BASE_NUMBER + 1)
             .find(|number| !taken.contains(number))

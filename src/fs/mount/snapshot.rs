@@ -14,7 +14,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::fs::content::concatenation::{Concatenations, Sources};
 use crate::fs::content::lengths::{Measure, Sizes};
-use crate::fs::content::text::mark;
+use crate::fs::content::text::digest;
 use crate::fs::content::texts::Key;
 use crate::fs::kernel::names::KernelNames;
 use crate::fs::status::{Faults, Messages, Mounting};
@@ -279,7 +279,7 @@ impl Snapshot {
             }
             NodeKind::Symlink => {
                 let target = self.volume.target(node.ino)?;
-                (target.len() as u64, mark(&target))
+                (target.len() as u64, digest(&target))
             }
         };
         Ok(Attr::of(node, size, generation))
@@ -327,7 +327,7 @@ impl Snapshot {
             self.version
         };
         let facts = [nanoseconds, u128::from(size), u128::from(version)];
-        mark(facts.map(u128::to_le_bytes).as_flattened())
+        digest(facts.map(u128::to_le_bytes).as_flattened())
     }
 
     fn measure(&self, ino: Ino) -> Result<Measure, Error> {

@@ -2,9 +2,9 @@
 //!
 //! | bytes | meaning |
 //! |---|---|
-//! | 13 | `cbfs sizes 4\n` |
+//! | 13 | `cbfs sizes 5\n` |
 //! | 8 | XXH3 hash of the fingerprint: what the words belong to |
-//! | 8 + 8 × 128 + 8, repeated | number of a block, its words, XXH3 hash of these |
+//! | 8 + 4 × 128 + 8, repeated | number of a block, its words, XXH3 hash of these |
 //!
 //! Integers are little-endian. A file that belongs to something else is as good
 //! as none, and so is what comes after a block that is not exactly so.
@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{BLOCK, BLOCK_BYTES, SpilledWords};
 use crate::storage::write_whole;
 
-const MAGIC: &[u8; 13] = b"cbfs sizes 4\n";
+const MAGIC: &[u8; 13] = b"cbfs sizes 5\n";
 
 /// Bytes of a block in the file: its number, its words, their hash.
 const RECORD: usize = BLOCK_BYTES + 16;
@@ -46,9 +46,10 @@ impl SpilledWords {
             if hash != xxh3_64(words).to_le_bytes() {
                 return Err(io::ErrorKind::InvalidData.into());
             }
+            let (number, words) = words.split_first_chunk().unwrap_or((&[0; 8], words));
+            let number = u64::from_le_bytes(*number);
             let words = words.as_chunks().0.iter();
-            let mut words = words.map(|word| u64::from_le_bytes(*word));
-            let number = words.next().unwrap_or_default();
+            let words = words.map(|word| u32::from_le_bytes(*word));
             if number > u64::MAX / BLOCK {
                 return Err(io::ErrorKind::InvalidData.into());
             }
@@ -67,7 +68,7 @@ impl SpilledWords {
         &self,
         path: &Path,
         fingerprint: &str,
-        word_of: impl Fn(u64, u64) -> u64,
+        word_of: impl Fn(u64, u32) -> u32,
     ) -> io::Result<()> {
         write_whole(path, |file| {
             let mut file = BufWriter::new(file);
@@ -97,11 +98,15 @@ fn head_of(fingerprint: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    fn word_of(number: u64) -> u32 {
+        u32::try_from(number).unwrap()
+    }
+
     /// Words of these numbers, each its own, in a file.
     fn saved(numbers: &[u64], path: &Path) {
         let words = SpilledWords::default();
         for number in numbers {
-            words.set(*number, *number);
+            words.set(*number, word_of(*number));
         }
         words.save(path, "this base", |_, word| word).unwrap();
     }
@@ -131,17 +136,17 @@ mod tests {
         let words = SpilledWords::default();
         let numbers = || (0..5_000).map(|block| block * BLOCK + block % BLOCK);
         for number in numbers() {
-            words.set(number, number + 1);
+            words.set(number, word_of(number + 1));
         }
         let twice = |number, word| {
-            assert!(word == 0 || word == number + 1, "{number}");
+            assert!(word == 0 || word == word_of(number + 1), "{number}");
             2 * word
         };
         words.save(&path, "this base", twice).unwrap();
         let next = SpilledWords::default();
         assert!(next.load(&path, "this base").unwrap());
         for number in numbers() {
-            assert_eq!(next.get(number), 2 * (number + 1));
+            assert_eq!(next.get(number), 2 * word_of(number + 1));
         }
         assert_eq!(next.count(0, 5_000 * BLOCK), 5_000);
     }
