@@ -68,9 +68,9 @@ pub(super) fn name_of(path: &str, page: &'static Encoding) -> Result<Vec<u8>, St
     Ok(name.into_owned())
 }
 
-/// The set of used paths, ignoring letter case. Of each there is only a digest: a
-/// hostile archive has fifty folders for each of its files. That two paths have the
-/// same one does not happen, and then the second is left out.
+/// The set of used paths, ignoring letter case. Of each there is only a digest, since a
+/// hostile archive has fifty folders for each of its files: of a million paths two have
+/// the same one once in forty million archives, and the second is left out.
 #[derive(Debug, Default)]
 pub(super) struct UsedPaths {
     hasher: RandomState,

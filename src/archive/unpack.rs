@@ -77,7 +77,7 @@ pub fn unpack(
             }
         }
     }
-    target.finish(folders)?;
+    target.finish(&folders)?;
     Ok(unpacked)
 }
 
@@ -211,28 +211,35 @@ impl UnpackFolder {
         for part in parents.split('/').filter(|part| !part.is_empty()) {
             so_far.push_str(&part.to_lowercase());
             so_far.push('/');
-            let opened = match folders.get(&so_far) {
-                Some(made) => folder.folder(made),
-                None => folder.create_folder(OsStr::new(part)),
+            let opened = if let Some(made) = folders.get(&so_far) {
+                folder.folder(made)
+            } else {
+                folders.insert(so_far.clone(), OsString::from(part));
+                folder.create_folder(OsStr::new(part))
             };
             folder = opened.map_err(|source| Error::Io {
                 file: self.to.join(parents),
                 source,
             })?;
-            if !folders.contains_key(&so_far) {
-                folders.insert(so_far.clone(), OsString::from(part));
-            }
         }
         Ok((folder, OsString::from(name)))
     }
 
+    /// Writes the entries of a folder that was made to the disk.
+    fn sync(&self, path: &str, folders: &Folders) -> io::Result<()> {
+        let mut folder = self.inner.clone();
+        for (end, _) in path.match_indices('/') {
+            let made = path.get(..=end).and_then(|path| folders.get(path));
+            folder = folder.folder(made.ok_or(io::ErrorKind::NotFound)?)?;
+        }
+        folder.sync()
+    }
+
     /// Moves everything to its place.
-    fn finish(self, mut folders: Folders) -> Result<(), Error> {
+    fn finish(self, folders: &Folders) -> Result<(), Error> {
         let io = |source| self.io(source);
-        let paths: Vec<String> = folders.keys().cloned().collect();
-        for path in &paths {
-            let (folder, _) = self.place(path, &mut folders)?;
-            folder.sync().map_err(io)?;
+        for path in folders.keys() {
+            self.sync(path, folders).map_err(io)?;
         }
         self.inner.sync().map_err(io)?;
         match &self.name {

@@ -134,7 +134,7 @@ impl BaseFiles {
     }
 }
 
-/// A file of media, open only while it is read: there may be more of them than a
+/// A file of media, opened by its path for each read: there may be more of them than a
 /// process may have open.
 #[derive(Debug)]
 struct MediaFile {
