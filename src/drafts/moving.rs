@@ -215,6 +215,9 @@ impl Drafts {
             self.log_import(to, &job, &mut outcome);
         }
         if outcome.result.is_ok() {
+            if is_stray {
+                log::warn!("{} is saved after all, as {}", from.1, to.1);
+            }
             self.move_name(id, from, to, purpose);
         }
         self.settle(id, &job, &outcome);
