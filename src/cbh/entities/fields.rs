@@ -101,7 +101,12 @@ impl Unfit {
             stored,
             whole,
         } = self;
-        format!("{field} stays \"{stored}\" for the games that share it, not \"{whole}\"")
+        let stays = if stored.is_empty() {
+            "none".to_owned()
+        } else {
+            format!("\"{stored}\"")
+        };
+        format!("{field} stays {stays} for the games that share it, not \"{whole}\"")
     }
 }
 

@@ -90,15 +90,22 @@ pub(in crate::cbh) fn details_of_tournament(tournament: &Tournament) -> Vec<Deta
     vec![
         ("EventEndDate", tournament.end.to_string()),
         ("EventType", form),
-        ("EventRounds", tournament.rounds.to_string()),
+        ("EventRounds", number(tournament.rounds.into())),
         ("EventCountry", country(tournament.nation)),
-        ("EventCategory", tournament.category.to_string()),
+        ("EventCategory", number(tournament.category.into())),
     ]
+}
+
+/// A number, of which 0 is none.
+fn number(number: u32) -> String {
+    Some(number)
+        .filter(|number| *number != 0)
+        .map_or_else(String::new, |number| number.to_string())
 }
 
 /// A nation as PGN names it: empty if there is none, its number if it has no name
 /// there.
-pub(in crate::cbh) fn country(nation: Nation) -> String {
+fn country(nation: Nation) -> String {
     match nation.code() {
         Some(code) => code.to_owned(),
         None if nation == Nation::NONE => String::new(),
@@ -111,9 +118,9 @@ pub(in crate::cbh) fn details_of_source(source: &Source) -> Vec<Detail> {
     vec![
         ("Source", source.publisher.clone()),
         ("SourceDate", source.published.to_string()),
-        ("SourceVersion", source.version.to_string()),
+        ("SourceVersion", number(source.version.into())),
         ("SourceVersionDate", source.version_date.to_string()),
-        ("SourceQuality", source.quality.to_string()),
+        ("SourceQuality", number(source.quality.into())),
     ]
 }
 
@@ -229,7 +236,7 @@ mod tests {
         (event.rounds, event.category) = (9, 21);
         let details = details_of_tournament(&event);
         let told: Vec<&str> = details.iter().map(|(_, value)| value.trim()).collect();
-        assert_eq!(told, ["????.??.??", "teams blitz", "9", "0", "21"]);
+        assert_eq!(told, ["????.??.??", "teams blitz", "9", "", "21"]);
         let source = Source {
             publisher: "ChessBase".to_owned(),
             version: 2,

@@ -411,7 +411,7 @@ fn nags_beyond_the_places_of_a_ply_stay_nags() {
     let sorted = with_tags("1. e4 $14 $1 {[%cbsym 14,1,0]} *");
     assert_eq!(with_tags(&sorted.replace("$14 $1", "$1 $14")), sorted);
     assert_eq!(told("1. e4 $14 $1 *"), [Liberty::NagOrder]);
-    assert_eq!(told("1. e4 $1 $0 $14 $1 *"), []);
+    assert_eq!(told("1. e4 $1 $0 $14 $1 *"), [Liberty::NagTwice]);
     // What a person wrote is no NAG where there is room for one.
     assert_eq!(
         with_tags("1. e4 $1 {a [%cbnag 50]} *"),

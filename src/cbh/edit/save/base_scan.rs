@@ -1,4 +1,5 @@
-//! A scan of all records of a base, done once when a save first needs it.
+//! What all records of a base say together: a scan, done once when a save first needs
+//! it, and what saves have changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -53,11 +54,12 @@ impl BaseScan {
             let is_live = |id| live.as_ref().is_some_and(|live| live.contains(id));
             let references = (0..).zip(whole.references.of(file));
             let referred = references.filter(|(_, reference)| reference.count > 0);
-            let mut dead = referred.map(|(id, _)| id).filter(|id| !is_live(*id));
-            if let Some(first) = dead.next() {
-                lost.entry(file)
-                    .or_default()
-                    .extend([first].into_iter().chain(dead));
+            let dead: Vec<u32> = referred
+                .map(|(id, _)| id)
+                .filter(|id| !is_live(*id))
+                .collect();
+            if !dead.is_empty() {
+                lost.entry(file).or_default().extend(dead);
             }
         }
         Ok(BaseScan {
@@ -129,15 +131,12 @@ impl PartialScan {
                 .map(|part| part.unwrap_or_else(|panic| resume_unwind(panic)))
                 .collect()
         });
-        let mut parts = parts.into_iter();
-        let mut whole = match parts.next() {
-            Some(first) => first?,
-            None => return PartialScan::of(database, 0..0),
-        };
-        for part in parts {
-            whole.extend(part?);
-        }
-        Ok(whole)
+        let whole = parts.into_iter().reduce(|whole, later| {
+            let mut whole = whole?;
+            whole.extend(later?);
+            Ok(whole)
+        });
+        whole.unwrap_or_else(|| PartialScan::of(database, 0..0))
     }
 
     /// Scans some of the records.

@@ -16,7 +16,7 @@ use crate::cbh::entities::{
     EVENT_FLAGS, EditError, Entity, EntityEditor, EntityId, NameForm, TreeOrder, Unfit,
 };
 use crate::cbh::{Database, FileKind, GameId};
-use crate::game::{Nation, Team, Tournament};
+use crate::game::Tournament;
 use crate::storage::{self, MemoryFile, Stage, Transaction};
 
 /// Headers of new files of teams and labels. Every base has the other files.
@@ -31,6 +31,9 @@ fn empty_file(data_bytes: i32) -> MemoryFile {
     let bytes: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
     MemoryFile::from(bytes)
 }
+
+/// Changes of the references to so many entities are noted for the next save.
+const MOST_NOTED: usize = 1 << 14;
 
 /// So many entities of a file are known without a look at its tree.
 const MOST_FOUND: usize = 1 << 14;
@@ -85,19 +88,6 @@ pub(super) struct FoundEntity {
     has_whole_names: bool,
     /// Whether its record says all of it, but for the last day of a tournament.
     pub(super) is_as_stored: bool,
-}
-
-/// See [`EntityEdits::meant_team`].
-fn may_be_meant(before: Option<&Team>, team: &Team, other: &Team) -> bool {
-    let year = |team: &Team| (team.year, team.is_season);
-    let says_year = year(team) != (0, false) && before.is_none_or(|it| year(it) != year(team));
-    let says_nation =
-        team.nation != Nation::NONE && before.is_none_or(|it| it.nation != team.nation);
-    // The first team of a club has the number 1 or none.
-    let name = |team: &Team| (team.title.clone(), team.number.max(1));
-    name(other) == name(team)
-        && (!says_year || year(other) == year(team))
-        && (!says_nation || other.nation == team.nation)
 }
 
 impl FoundEntity {
@@ -341,43 +331,6 @@ impl<'a> EntityEdits<'a> {
         Ok(found)
     }
 
-    /// Returns the only team with this title and number that may be meant, if none is
-    /// exactly so: its year and nation are those of `team` where this says any, but for
-    /// what was said of the team `before`.
-    pub(super) fn meant_team(
-        &mut self,
-        before: Option<&Team>,
-        team: &Team,
-    ) -> Result<Option<(u32, Team)>, SaveError> {
-        let (file, entity) = (FileKind::Teams, Entity::Team(team.clone()));
-        if self.edit(file)?.found.contains_key(&entity) {
-            return Ok(None);
-        }
-        let form = self.form(file)?;
-        let (refused, malformed) = (SaveError::entity(file), SaveError::malformed(file));
-        let editor = &mut self.edit(file)?.editor;
-        if team.title.is_empty()
-            || editor
-                .find_entity(&entity, form)
-                .map_err(&refused)?
-                .is_some()
-        {
-            return Ok(None);
-        }
-        let mut meant = None;
-        for id in editor.namesakes(&entity, form).map_err(&refused)? {
-            let data = editor.data(id).map_err(&refused)?;
-            let Entity::Team(other) = Entity::decode(file, data, form.page).map_err(&malformed)?
-            else {
-                continue;
-            };
-            if may_be_meant(before, team, &other) && meant.replace((id.0, other)).is_some() {
-                return Ok(None);
-            }
-        }
-        Ok(meant)
-    }
-
     /// Whether the records of the entities of the game at hand hold all names whole.
     pub(super) fn have_whole_names(&self) -> bool {
         self.has_whole_names
@@ -517,13 +470,10 @@ impl<'a> EntityEdits<'a> {
     pub(super) fn count_references(&mut self) -> Result<Vec<Unsure>, SaveError> {
         let last_id = self.database.last_id();
         let mut unsure = Vec::new();
-        let mut uses: Vec<_> = self
-            .uses
-            .iter()
-            .map(|(name, change)| (*name, *change))
-            .collect();
-        uses.sort_unstable_by_key(|(name, _)| *name);
-        for ((file, id), change) in uses {
+        let changes = std::mem::take(&mut self.uses);
+        let mut uses: Vec<_> = changes.iter().collect();
+        uses.sort_unstable_by_key(|(name, _)| **name);
+        for (&(file, id), change) in uses {
             // A missing file has no known counts.
             if self.database.storage(file).is_none() && !self.edits.contains_key(&file) {
                 continue;
@@ -563,6 +513,7 @@ impl<'a> EntityEdits<'a> {
                 .set_references(EntityId(id), count - change.removed, first)
                 .map_err(&refused)?;
         }
+        self.uses = changes;
         Ok(unsure)
     }
 
@@ -601,9 +552,13 @@ impl<'a> EntityEdits<'a> {
         Ok(scan.references_after(name, change.added, change.removed))
     }
 
-    /// Returns the [`scan`](EntityEdits::scan) as after the save, if this needed it.
+    /// Returns the [`scan`](EntityEdits::scan) as after the save, if this needed it and
+    /// a new one would not be made as fast.
     pub(super) fn scanned(&self) -> Option<BaseScan> {
-        let mut scan = self.scan.clone()?;
+        let mut scan = self
+            .scan
+            .clone()
+            .filter(|_| self.uses.len() <= MOST_NOTED)?;
         for (name, change) in &self.uses {
             scan.note_change(*name, change.added, change.removed);
         }

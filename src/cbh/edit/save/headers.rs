@@ -11,13 +11,13 @@ use crate::cbh::base::references::EntityRef;
 use crate::cbh::entities::{Entity, EventDetails, ExtraChange, Unfit};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::layout::shown::{
-    Detail, country, details_of_source, details_of_tournament, is_shown_in_pgn, shows, shows_label,
+    Detail, details_of_source, details_of_tournament, is_shown_in_pgn, shows, shows_label,
     shows_player, shows_rating_type, shows_source_title, shows_team, shows_tournament,
 };
 use crate::cbh::record::{self, CHESS960_WORDS, GameRecord};
 use crate::game::{
-    Date, Game, GameLabel, GameResult, HIGHEST_ELO, Headers, Nation, PlayerName, RatingType,
-    Source, Team, Tournament,
+    Date, Game, GameLabel, GameResult, HIGHEST_ELO, Headers, PlayerName, RatingType, Source, Team,
+    Tournament,
 };
 use crate::storage::ReadBuffer;
 
@@ -358,16 +358,6 @@ impl Saver<'_> {
         }
         if !is_shown_in_pgn(new) {
             return Ok(-1);
-        }
-        if let Some((id, meant)) = self.entities.meant_team(old, new)? {
-            if ![meant.nation, Nation::NONE].contains(&new.nation) {
-                self.kept.push(Unfit {
-                    field: "the country of a team",
-                    stored: country(meant.nation),
-                    whole: country(new.nation),
-                });
-            }
-            return Ok(id.cast_signed());
         }
         let found = self.find_or_add(&Entity::Team(new.clone()))?;
         Ok(found.id.cast_signed())

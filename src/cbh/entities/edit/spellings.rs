@@ -2,12 +2,10 @@
 
 use super::super::entity::Entity;
 use super::super::fields::{NameForm, Spelling};
-use super::{EditError, EntityEditor, Order, data_of, is_deleted};
+use super::{EditError, EntityEditor, data_of, is_deleted};
 use crate::bytes::ByteReader;
 use crate::cbh::EntityId;
-use crate::cbh::entities::balance::TreeNodes;
-use crate::cbh::entities::collation::{Collation, compare_strings};
-use crate::cbh::entities::tree::{NO_CHILD, TreeSide};
+use crate::cbh::entities::collation::Collation;
 
 /// Maximum number of combinations to look up in the tree. Beyond that, all
 /// records are read.
@@ -86,60 +84,7 @@ impl Spellings {
     }
 }
 
-/// So many records are looked at for namesakes: a damaged tree may have no end.
-const MOST_STEPS: usize = 4096;
-
 impl EntityEditor<'_> {
-    /// Returns the live records whose names are those of `entity`, whatever else they
-    /// say, if names are the first part of the key; none if the tree is damaged.
-    ///
-    /// # Errors
-    ///
-    /// As [`find_entity`](EntityEditor::find_entity).
-    pub(in crate::cbh) fn namesakes(
-        &mut self,
-        entity: &Entity,
-        form: NameForm,
-    ) -> Result<Vec<EntityId>, EditError> {
-        let spellings = Spellings::of(entity, form, self.layout.strings)?;
-        self.begin(None)?;
-        let Order::Sound(collation) = self.order()? else {
-            return Ok(Vec::new());
-        };
-        let mut found = Vec::new();
-        let mut steps = 0..MOST_STEPS;
-        for data in spellings.all().unwrap_or_default() {
-            let mut open = vec![self.root()];
-            while let Some(at) = open.pop().filter(|_| steps.next().is_some()) {
-                if at == NO_CHILD {
-                    continue;
-                }
-                let node = match self.node(at) {
-                    Err(EditError::Damaged(..)) => return Ok(Vec::new()),
-                    node => node?,
-                };
-                let record = data_of(self.record(at.cast_unsigned()));
-                let (mut one, mut other) = (ByteReader::new(&data), ByteReader::new(record));
-                let names = self.layout.strings;
-                let order = compare_strings(&mut one, &mut other, names, collation)?;
-                if order.is_eq() {
-                    found.push(EntityId(at.cast_unsigned()));
-                }
-                let sides = [
-                    (TreeSide::Left, order.is_le()),
-                    (TreeSide::Right, order.is_ge()),
-                ];
-                open.extend(
-                    sides
-                        .iter()
-                        .filter(|side| side.1)
-                        .map(|side| node.child(side.0)),
-                );
-            }
-        }
-        Ok(found)
-    }
-
     /// Finds a live record that has one of the spellings by reading all
     /// records. Prefers the fewest truncated names, then the lowest id.
     pub(super) fn scan_for(&self, spellings: &Spellings) -> Result<Option<EntityId>, EditError> {
