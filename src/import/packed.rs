@@ -231,15 +231,15 @@ impl<'a> UnpackedText<'a> {
         })
     }
 
-    /// Its first bytes, and the rest.
-    pub(super) fn with_head(mut self) -> (Vec<u8>, UnpackedText<'a>) {
+    /// Its first bytes, and the rest if there may be any.
+    pub(super) fn split(mut self) -> (Vec<u8>, Option<Box<dyn BufRead + Send + 'a>>) {
         let mut head = Vec::new();
-        let read = self.reader.by_ref().take(PAGE_BYTES).read_to_end(&mut head);
-        if let Err(error) = read {
+        match self.reader.by_ref().take(PAGE_BYTES).read_to_end(&mut head) {
+            Ok(bytes) if (bytes as u64) < PAGE_BYTES => (head, None),
+            Ok(_) => (head, Some(self.reader)),
             // What was read before comes first.
-            self.reader = Box::new(BufReader::new(Failed(Some(error))));
+            Err(error) => (head, Some(Box::new(BufReader::new(Failed(Some(error)))))),
         }
-        (head, self)
     }
 
     /// A member of a zip archive, whose packed data begins at an offset. It may

@@ -260,18 +260,21 @@ impl<'a> Session<'a> {
             skipped: Vec::new(),
             more_skipped: 0,
         };
-        let (head, reader) = text.with_head();
+        let was_utf16 = text.was_utf16;
+        let (head, rest) = text.split();
         let mut pages = TextPages::new(wishes.page, &head);
+        let page_of = |text: &[u8]| pages.page_of(text);
         let prepare = |game: Game| prepared(game, wishes, marks);
-        let was_utf16 = reader.was_utf16;
-        let source = Cursor::new(head).chain(reader.reader);
-        let read = pgn::for_each_game_in_order(
-            source,
-            |text| pages.page_of(text),
-            prepare,
-            is_interrupted,
-            |section| reading.take(section),
-        );
+        let take = |section: &mut _| reading.take(section);
+        let read = match rest {
+            None if head.len() <= pgn::BATCH_BYTES => {
+                pgn::for_each_game_of_short(&head, page_of, prepare, is_interrupted, take)
+            }
+            rest => {
+                let source = Cursor::new(head).chain(rest.unwrap_or_else(|| Box::new(io::empty())));
+                pgn::for_each_game_in_order(source, page_of, prepare, is_interrupted, take)
+            }
+        };
         match read {
             Err(ImportStop::Medium(_)) if is_interrupted.load(Relaxed) => {
                 return Err(ImportStop::Interrupted);

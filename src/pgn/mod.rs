@@ -57,8 +57,8 @@ pub(crate) use movetext::append_decimal;
 pub use page::EightBitPage;
 pub use permit::Permit;
 pub use stream::{
-    BAD_GAME, Extent, GamePart, InPage, Prepared, Section, Sections, Skipped, Spot, Trust,
-    for_each_game_in_order,
+    BAD_GAME, BATCH_BYTES, Extent, GamePart, InPage, Prepared, Section, Sections, Skipped, Spot,
+    Trust, for_each_game_in_order, for_each_game_of_short,
 };
 pub(crate) use tags::roman;
 pub use tags::{TagSink, append_round};

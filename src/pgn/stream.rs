@@ -38,7 +38,7 @@ use super::place::{TextPlace, characters, doubtful};
 use memchr::memchr2;
 use words::{Signs, words_before_tags};
 
-pub use parallel::{Prepared, for_each_game_in_order};
+pub use parallel::{BATCH_BYTES, Prepared, for_each_game_in_order, for_each_game_of_short};
 pub use words::Skipped;
 pub(super) use words::{are_words, goes_on_with_words};
 

@@ -1,5 +1,6 @@
 //! Reading the games of a text on all cores.
 
+use std::cell::RefCell;
 use std::io::{self, BufRead};
 use std::mem;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ use crate::pgn::lenient::Understood;
 use crate::pgn::lexer::line_begin;
 use crate::pgn::{Liberty, Permit};
 
-/// So much text is handed to a core at a time.
-const BATCH_BYTES: usize = 1 << 16;
+/// So much text is handed to a core at a time; less is [short](for_each_game_of_short).
+pub const BATCH_BYTES: usize = 1 << 16;
 
 /// Batches for each core that are read and not yet taken.
 const UNDERWAY: usize = 4;
@@ -91,13 +92,7 @@ pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
         // A closed channel is the end of the text.
         for (games, give_back) in in_order.iter().flatten() {
             let mut games = games?;
-            for prepared in &mut games {
-                // What was prepared since then is not whole.
-                if is_interrupted.load(Relaxed) {
-                    return Err(io::Error::from(io::ErrorKind::Interrupted).into());
-                }
-                take(prepared)?;
-            }
+            take_each(&mut games, is_interrupted, &mut take)?;
             // The next long text waits for the memory of this one.
             games.retain(|prepared| !prepared.permit.is_of_long_text());
             // A thread that has ended needs none.
@@ -105,6 +100,59 @@ pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
         }
         Ok(())
     })
+}
+
+/// As [`for_each_game_in_order`], of a text in memory that one core reads sooner than
+/// others begin.
+///
+/// # Errors
+///
+/// As [`for_each_game_in_order`].
+pub fn for_each_game_of_short<T, E: From<io::Error>>(
+    text: &[u8],
+    mut page_of: impl FnMut(&[u8]) -> InPage,
+    prepare: impl Fn(Game) -> T,
+    is_interrupted: &AtomicBool,
+    take: impl FnMut(&mut Prepared<T>) -> Result<(), E>,
+) -> Result<(), E> {
+    let sections: io::Result<Vec<_>> = Sections::new(text)
+        .map(|section| Ok(permitted(section?, &mut page_of)))
+        .collect();
+    let taking = RefCell::new((take, Ok(())));
+    let send = |games: io::Result<Vec<Prepared<T>>>| {
+        let (take, taken) = &mut *taking.borrow_mut();
+        *taken = games
+            .map_err(E::from)
+            .and_then(|mut games| take_each(&mut games, is_interrupted, take));
+        taken.is_ok()
+    };
+    parse_batch(sections?, is_interrupted, &prepare, &send);
+    taking.into_inner().1
+}
+
+/// Passes games to `take`, unless interrupted.
+fn take_each<T, E: From<io::Error>>(
+    games: &mut [Prepared<T>],
+    is_interrupted: &AtomicBool,
+    take: &mut impl FnMut(&mut Prepared<T>) -> Result<(), E>,
+) -> Result<(), E> {
+    for prepared in games {
+        // What was prepared since then is not whole.
+        if is_interrupted.load(Relaxed) {
+            return Err(io::Error::from(io::ErrorKind::Interrupted).into());
+        }
+        take(prepared)?;
+    }
+    Ok(())
+}
+
+/// A section with its page, and the permit to hold it.
+fn permitted(mut section: Section, page_of: &mut impl FnMut(&[u8]) -> InPage) -> (Section, Permit) {
+    if std::str::from_utf8(&section.text).is_err() {
+        section.page = Some(page_of(&section.text));
+    }
+    let permit = Permit::wait(section.text.len());
+    (section, permit)
 }
 
 /// Hands out the text in batches. Waits while many are expected.
@@ -123,13 +171,9 @@ fn split<T>(
     };
     for section in Sections::new(reader) {
         match section {
-            Ok(mut section) => {
-                if std::str::from_utf8(&section.text).is_err() {
-                    section.page = Some(page_of(&section.text));
-                }
+            Ok(section) => {
                 bytes += section.text.len();
-                let permit = Permit::wait(section.text.len());
-                batch.push((section, permit));
+                batch.push(permitted(section, &mut page_of));
             }
             Err(error) => {
                 // What comes before is said first.

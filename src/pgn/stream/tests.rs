@@ -2,6 +2,7 @@ use std::io::BufReader;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use super::*;
+use crate::game::Game;
 
 fn sections(text: &[u8], at_once: usize) -> Vec<Section> {
     let reader = BufReader::with_capacity(at_once, text);
@@ -352,23 +353,76 @@ fn a_comment_that_never_ends_takes_no_other_game_with_it() {
     assert_eq!(found.last(), Some(&(5 * found.len() - 4)));
 }
 
-#[test]
-fn all_cores_give_the_games_in_order() {
-    let event = |number: usize| GAME.replace("\"A\"", &format!("\"{number}\""));
-    let text: String = (0..5000).map(event).collect();
-    let mut read = Vec::new();
+/// The line, the text and the event of each game, or what is wrong with it: read by all
+/// cores as by one.
+fn read_in_both_ways(text: &str) -> Vec<(usize, Vec<u8>, Result<String, String>)> {
+    let (mut by_all, mut by_one) = (Vec::new(), Vec::new());
+    let prepare = |game: Game| game.headers.tournament.title;
+    let is_over = AtomicBool::new(false);
+    let found = |prepared: &Prepared<String>| -> Vec<_> {
+        let games = prepared.games.iter();
+        let found = games.map(|(extent, game)| {
+            let text = prepared.section.text_of(extent).to_vec();
+            (
+                extent.line,
+                text,
+                game.clone().map_err(|error| error.to_string()),
+            )
+        });
+        found.collect()
+    };
     for_each_game_in_order::<_, io::Error>(
         BufReader::new(text.as_bytes()),
         |_| PAGE,
-        |game| game.headers.tournament.title,
-        &AtomicBool::new(false),
+        prepare,
+        &is_over,
         |prepared| {
-            let games = prepared.games.drain(..);
-            read.extend(games.map(|(extent, title)| (extent.line, title.unwrap())));
+            by_all.extend(found(prepared));
             Ok(())
         },
     )
     .unwrap();
+    let take = |prepared: &mut Prepared<String>| {
+        by_one.extend(found(prepared));
+        Ok(())
+    };
+    for_each_game_of_short::<_, io::Error>(text.as_bytes(), |_| PAGE, prepare, &is_over, take)
+        .unwrap();
+    assert_eq!(by_all, by_one);
+    by_one
+}
+
+#[test]
+fn what_stops_the_taker_of_a_short_text_is_told() {
+    let mut taken = 0;
+    let result = for_each_game_of_short(
+        GAME.repeat(2000).as_bytes(),
+        |_| PAGE,
+        |_| (),
+        &AtomicBool::new(false),
+        |_| {
+            taken += 1;
+            Err(io::Error::other("enough"))
+        },
+    );
+    assert_eq!(
+        (result.unwrap_err().to_string().as_str(), taken),
+        ("enough", 1)
+    );
+    let is_over = AtomicBool::new(true);
+    let take = |_: &mut Prepared<()>| Ok::<(), io::Error>(());
+    let result = for_each_game_of_short(GAME.as_bytes(), |_| PAGE, |_| (), &is_over, take);
+    assert_eq!(result.unwrap_err().kind(), io::ErrorKind::Interrupted);
+}
+
+#[test]
+fn all_cores_give_the_games_in_order() {
+    let event = |number: usize| GAME.replace("\"A\"", &format!("\"{number}\""));
+    let text: String = (0..5000).map(event).collect();
+    let read = read_in_both_ways(&text).into_iter();
+    let read: Vec<_> = read
+        .map(|(line, _, title)| (line, title.unwrap()))
+        .collect();
     let expected: Vec<_> = (0..5000)
         .map(|number| (1 + 5 * number, number.to_string()))
         .collect();
@@ -381,24 +435,10 @@ fn a_bad_game_without_tags_takes_no_other_with_it() {
     let bad = "1. e4 Ke5 {a\n\n1. b} *\n\n";
     let open = "1. e4 (1. d4 d5\n\n2. c4 *\n\n";
     let text = [good, bad, good, open, good, bad].concat();
-    let mut read = Vec::new();
-    for_each_game_in_order::<_, io::Error>(
-        BufReader::new(text.as_bytes()),
-        |_| PAGE,
-        |_| (),
-        &AtomicBool::new(false),
-        |prepared| {
-            for (extent, game) in &prepared.games {
-                read.push((
-                    extent.line,
-                    prepared.section.text_of(extent).to_vec(),
-                    game.is_ok(),
-                ));
-            }
-            Ok(())
-        },
-    )
-    .unwrap();
+    let read = read_in_both_ways(&text).into_iter();
+    let mut read: Vec<_> = read
+        .map(|(line, text, game)| (line, text, game.is_ok()))
+        .collect();
     let expected = [
         (1, good),
         (4, bad),
