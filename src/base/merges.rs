@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::ops::Range;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use shakmaty::Color;
 
 use crate::cbh::{EntityId, EntityKind, GameId, ReferenceSite, SaveError, Saver};
-use crate::storage::name_of_set_elsewhere;
+use crate::storage::{name_of_set_elsewhere, open_regular};
 
 /// The first field of the first line.
 const HEAD: &str = "cbfs merge 1";
@@ -385,7 +385,7 @@ impl Merges {
             return Ok(None);
         };
         let read = || {
-            let file = File::open(&path)?;
+            let file = open_regular(&path)?;
             if file.metadata()?.len() > MOST_BYTES {
                 return Err(no_record());
             }

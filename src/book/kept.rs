@@ -6,7 +6,6 @@
 //! settings that decide on its texts, and of the JSON. A file with another hash is
 //! as good as none.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::Book;
 use super::check::BookCounts;
 use super::export::{ExportFormat, RENDER_VERSION};
-use crate::storage::{identities, name_elsewhere, write_whole};
+use crate::storage::{identities, name_elsewhere, open_own, write_whole};
 
 /// Bytes of the file, at most.
 const MOST_BYTES: u64 = 8 << 20;
@@ -154,9 +153,7 @@ fn head(identity: &str, body: &str) -> String {
 /// damaged.
 fn load(path: &Path, identity: &str) -> io::Result<Option<KnownOfBook>> {
     let mut text = String::new();
-    File::open(path)?
-        .take(MOST_BYTES)
-        .read_to_string(&mut text)?;
+    open_own(path)?.take(MOST_BYTES).read_to_string(&mut text)?;
     let Some((_, body)) = text.split_once('\n') else {
         return Ok(None);
     };

@@ -60,7 +60,7 @@ pub use joined::JoinedFiles;
 pub use memory::MemoryFile;
 pub use memory_directory::{MemoryDirectory, SimulatedFailure};
 pub use new_folder::make_folder;
-pub use pages::{Cursor, HEAD, PageWriter, PagedFile, open_own, write_head};
+pub use pages::{Cursor, HEAD, PageWriter, PagedFile, open_own, open_regular, write_head};
 pub use plain_files::PlainFiles;
 pub use private::{make_private_folder, open_plain_file};
 pub use scratch::{Buffer, Pool, Spool};

@@ -43,6 +43,20 @@ pub fn open_own(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens a regular file, also by a link; a pipe is not waited for.
+///
+/// # Errors
+///
+/// `InvalidData` if it is no regular file; errors of the system.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = libc::O_NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(damaged("it is no regular file"));
+    }
+    Ok(file)
+}
+
 fn damaged(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
@@ -445,7 +459,8 @@ mod tests {
         assert!(open_own(&link).is_err() && open_own(folder.path()).is_err());
         let pipe = folder.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
-        assert!(open_own(&pipe).is_err());
+        assert!(open_own(&pipe).is_err() && open_regular(&pipe).is_err());
+        assert!(open_regular(&link).is_ok() && open_regular(folder.path()).is_err());
         if geteuid().is_root() {
             std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
             assert!(open_own(&path).is_err());

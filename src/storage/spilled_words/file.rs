@@ -9,14 +9,13 @@
 //! Integers are little-endian. A file that belongs to something else is as good
 //! as none, and so is what comes after a block that is not exactly so.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{BLOCK, BLOCK_BYTES, SpilledWords};
-use crate::storage::write_whole;
+use crate::storage::{open_own, write_whole};
 
 const MAGIC: &[u8; 13] = b"cbfs sizes 5\n";
 
@@ -31,7 +30,7 @@ impl SpilledWords {
     ///
     /// The system's; `InvalidData` if the file is not what it should be.
     pub(crate) fn load(&self, path: &Path, fingerprint: &str) -> io::Result<bool> {
-        let mut file = BufReader::new(File::open(path)?);
+        let mut file = BufReader::new(open_own(path)?);
         let expected = head_of(fingerprint);
         let mut head = Vec::with_capacity(expected.len());
         let bytes = expected.len() as u64;
