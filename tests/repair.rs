@@ -162,6 +162,7 @@ fn each_damaged_byte_of_an_entity_header_is_repaired() {
             patient.treat(file, at, if at % 2 == 0 { 0x01 } else { 0xff });
         }
         patient.treat(file, 24, 0x03);
+        patient.treat(file, 24, 0x04);
     }
 }
 

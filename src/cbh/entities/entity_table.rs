@@ -148,6 +148,25 @@ impl EntityTable {
         Some(self.stated_further).filter(|&stated| stated != self.header.further_bytes)
     }
 
+    /// Whether the length of the file is that of one with other further header bytes
+    /// than are claimed, and the records are not what games refer to.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(in crate::cbh) fn has_wrong_header(
+        &self,
+        storage: &dyn Storage,
+        uses: &[ReferenceCount],
+    ) -> io::Result<bool> {
+        let (len, size) = (storage.len()?, self.layout.record_bytes() as u64);
+        let fits = |further: u32| 28 + u64::from(further) + u64::from(self.claimed) * size == len;
+        let mut others = [0, 4]
+            .into_iter()
+            .filter(|it| *it != self.header.further_bytes);
+        Ok(others.any(fits) && !self.agrees_with(uses))
+    }
+
     /// The number of records in the header.
     pub(in crate::cbh) fn claimed(&self) -> u32 {
         self.claimed

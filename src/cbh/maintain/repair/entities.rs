@@ -33,6 +33,7 @@ pub(super) fn plan(
 /// Reads a file. A damaged header is rebuilt and added to `found`; if that is
 /// impossible, the file is left unchanged.
 fn read(
+    database: &Database,
     file: FileKind,
     storage: &dyn Storage,
     uses: &[ReferenceCount],
@@ -41,7 +42,14 @@ fn read(
 ) -> Result<Option<EntityTable>, ChangeError> {
     let refused = SaveError::entity(file);
     let (offset, what) = match EntityTable::read(file, storage) {
-        Ok(table) => return Ok(Some(table)),
+        Ok(table) => {
+            let is_wrong = table.has_wrong_header(storage, uses);
+            if !is_wrong.map_err(|error| database.io(file, error))? {
+                return Ok(Some(table));
+            }
+            let what = "the header is not that of a file of this length";
+            (24, what.to_owned())
+        }
         Err(EditError::Damaged(offset, what)) => (offset, what),
         Err(error) => return Err(refused(error).into()),
     };
@@ -64,7 +72,7 @@ fn table(
         return Ok(());
     };
     let mut found = Vec::new();
-    let Some(mut table) = read(file, storage, uses, &mut found, work)? else {
+    let Some(mut table) = read(database, file, storage, uses, &mut found, work)? else {
         return Ok(());
     };
     if let Some(stated) = table.impossible_header_bytes() {
