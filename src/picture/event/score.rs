@@ -20,7 +20,7 @@ pub(super) struct EventScore {
     pub(super) elo: u16,
     /// Half points and games against rated opponents, and the sum of their
     /// ratings.
-    rated: (u32, u32, u32),
+    rated: (u32, u32, u64),
 }
 
 impl EventScore {
@@ -30,7 +30,8 @@ impl EventScore {
         if games == 0 {
             return None;
         }
-        let mean = (sum + games / 2) / games;
+        let all = u64::from(games);
+        let mean = u32::try_from((sum + all / 2) / all).unwrap_or(u32::MAX);
         // Hundredths, rounded.
         let share = (halves * 100 + games) / (games * 2);
         let above = DIFFERENCES.get(share.abs_diff(50) as usize).copied();
@@ -77,7 +78,7 @@ pub(super) fn of(entries: &[GameEntry]) -> Vec<EventScore> {
                 one.games += 1;
                 if others > 0 {
                     let (halves, games, sum) = one.rated;
-                    one.rated = (halves + got, games + 1, sum + u32::from(others));
+                    one.rated = (halves + got, games + 1, sum + u64::from(others));
                 }
             }
         }
@@ -91,7 +92,8 @@ pub(super) fn of(entries: &[GameEntry]) -> Vec<EventScore> {
             let sum = sums.get(&other).copied().unwrap_or(0);
             let one = places.get(&id).and_then(|place| all.get_mut(*place));
             if let (Some(one), Some(got)) = (one, halves(entry.result, is_white)) {
-                one.buchholz += sum;
+                // Matches of engines have more games than these can say anything of.
+                one.buchholz = one.buchholz.saturating_add(sum);
                 one.berger = one.berger.saturating_add(sum.saturating_mul(got));
             }
         }
@@ -112,7 +114,7 @@ mod tests {
 
     fn score(halves: u32, games: u32, elo: u32) -> EventScore {
         EventScore {
-            rated: (halves, games, elo * games),
+            rated: (halves, games, u64::from(elo * games)),
             ..EventScore::default()
         }
     }
@@ -131,5 +133,25 @@ mod tests {
             assert_eq!(score(halves, games, elo).performance(), Some(expected));
         }
         assert_eq!(score(0, 0, 0).performance(), None);
+    }
+
+    #[test]
+    fn a_match_of_engines_has_scores_however_long_it_is() {
+        let draw = GameEntry {
+            number: 1,
+            white: 1,
+            black: 2,
+            event: 1,
+            teams: [None; 2],
+            elo: [3900; 2],
+            result: crate::game::GameResult::Draw,
+            round: [0; 2],
+            date: crate::game::Date::default(),
+            eco: None,
+            moves: 1,
+        };
+        let scores = of(&vec![draw; 1_200_000]);
+        let told = scores.iter().map(|one| (one.halves, one.performance()));
+        assert_eq!(told.collect::<Vec<_>>(), [(1_200_000, Some(3900)); 2]);
     }
 }
