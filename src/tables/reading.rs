@@ -21,7 +21,7 @@ use super::games::{COLUMNS, TABLE, is_signed};
 use super::guard::{GuardedFile, PageMemory, without_panic};
 use super::sorter::{SortedRecords, Sorter};
 use crate::game::Date;
-use crate::storage::Spool;
+use crate::storage::{Spool, open_regular};
 
 /// Folders in folders are looked at to this depth.
 const MOST_DEPTH: usize = 16;
@@ -136,7 +136,7 @@ fn add_files(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<
             || entry.file_name().as_encoded_bytes().starts_with(b"_");
         let is_folder = entry.file_type()?.is_dir();
         if !is_hidden && (is_folder && depth > 0 || !is_folder && is_parquet(&entry.path())) {
-            add_files(&entry.path(), depth - 1, files)?;
+            add_files(&entry.path(), depth.saturating_sub(1), files)?;
         }
     }
     Ok(())
@@ -145,8 +145,9 @@ fn add_files(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<
 /// The texts that were taken from files so far.
 struct Taken {
     out: BufWriter<File>,
-    /// Length of the file.
+    /// Length of the file, and what it may be after the table that is read.
     end: u64,
+    most: u64,
     games: u64,
     order: Sorter<2>,
 }
@@ -156,6 +157,7 @@ impl Taken {
         Ok(Taken {
             out: Spool::begin()?,
             end: 0,
+            most: 0,
             games: 0,
             order: Sorter::new(&std::env::temp_dir()),
         })
@@ -172,7 +174,7 @@ impl Taken {
 
     /// Adds the games of a file.
     fn take(&mut self, path: &Path, progress: &dyn Fn(u64)) -> io::Result<()> {
-        let file = File::open(path)?;
+        let file = open_regular(path)?;
         footer::check(&file)?;
         let reader = SerializedFileReader::new(GuardedFile(file)).map_err(damaged)?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
@@ -190,6 +192,11 @@ impl Taken {
             ));
         }
         ensure_plausible(path, &reader)?;
+        let bytes = fs::metadata(path)?.len();
+        self.most = bytes
+            .saturating_mul(MOST_UNPACKED)
+            .max(FEW_BYTES)
+            .saturating_add(self.end);
         let year = year_of(path);
         for group in 0..reader.num_row_groups() {
             let group = reader.get_row_group(group).map_err(damaged)?;
@@ -246,10 +253,20 @@ impl Taken {
         self.out.write_all(&(text.len() as u64).to_le_bytes())?;
         self.out.write_all(text)?;
         self.end += (LENGTH_BYTES + text.len()) as u64;
+        if self.end > self.most {
+            return Err(damaged(format!(
+                "its games are more than {MOST_UNPACKED} times as long as the file"
+            )));
+        }
         self.games += 1;
         Ok(())
     }
 }
+
+/// Texts of a table may be so many times as long as the file, or of so many bytes: equal
+/// values are stored once.
+const MOST_UNPACKED: u64 = 1000;
+const FEW_BYTES: u64 = 1 << 28;
 
 /// Rejects a file with more rows than bytes: no moves have so few.
 fn ensure_plausible(path: &Path, reader: &dyn FileReader) -> io::Result<()> {
