@@ -13,7 +13,7 @@
 //!
 //! Terms: a **node** is a file, directory or link with its inode number
 //! ([`volume::Ino`]); a **rendered** file is one whose text is generated when
-//! it is read; a **mark** is a digest of such a text; a **cookie** is a
+//! it is read; a **mark** tells such a text from others; a **cookie** is a
 //! position in a listing; a **snapshot** is one state of a base, with
 //! everything computed from it.
 

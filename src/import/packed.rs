@@ -231,7 +231,7 @@ impl<'a> UnpackedText<'a> {
         })
     }
 
-    /// Its first bytes, and the rest if there may be any.
+    /// Its first bytes, a mebibyte at most, and the rest if there may be any.
     pub(super) fn split(mut self) -> (Vec<u8>, Option<Box<dyn BufRead + Send + 'a>>) {
         let mut head = Vec::new();
         match self.reader.by_ref().take(PAGE_BYTES).read_to_end(&mut head) {
