@@ -376,7 +376,7 @@ fn a_player_renamed_to_another_is_merged_where_that_is_wished_for() {
     daemon.assert_sound();
 }
 
-/// What one process of Python says, given the path of `games/`.
+/// The output of one process of Python, which is given the path of `games/`.
 fn said_in_games(daemon: &Daemon, script: &str) -> String {
     let ran = Command::new("python3")
         .args(["-c", script])
@@ -1054,7 +1054,8 @@ fn a_full_disk_refuses_a_save_and_keeps_the_base_whole() {
         status.contains("000001.pgn is not saved: No space"),
         "{status}"
     );
-    // The kernel tells of the last close when it likes: with room it would be saved then.
+    // The daemon may hear of the last close late, and would save the draft then if there
+    // were room.
     daemon.end();
     drop(filler);
     fs::remove_file(disk.path().join("filler")).unwrap();

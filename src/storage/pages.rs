@@ -12,12 +12,13 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use nix::unistd::geteuid;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::private::open_at_once;
 use crate::bytes::varint;
 
 /// Bytes of a page on disk, and those of its content.
@@ -34,25 +35,9 @@ pub const HEAD: usize = CONTENT - 16;
 /// `InvalidData` if it is a link, no regular file, or of another user or
 /// writable for others; errors of the system.
 pub fn open_own(path: &Path) -> io::Result<File> {
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let file = File::options().read(true).custom_flags(flags).open(path)?;
-    let stat = file.metadata()?;
+    let (file, stat) = open_at_once(path, libc::O_NOFOLLOW)?;
     if !stat.is_file() || stat.uid() != geteuid().as_raw() || stat.mode() & 0o022 != 0 {
         return Err(damaged("it is not a file that only this user can write"));
-    }
-    Ok(file)
-}
-
-/// Opens a regular file, also by a link; a pipe is not waited for.
-///
-/// # Errors
-///
-/// `InvalidData` if it is no regular file; errors of the system.
-pub fn open_regular(path: &Path) -> io::Result<File> {
-    let flags = libc::O_NONBLOCK;
-    let file = File::options().read(true).custom_flags(flags).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(damaged("it is no regular file"));
     }
     Ok(file)
 }
@@ -350,6 +335,7 @@ mod tests {
 
     use super::*;
     use crate::bytes::append_varint;
+    use crate::storage::open_regular;
 
     fn written(content: &[u8]) -> Vec<u8> {
         let file = tempfile::tempfile().unwrap();

@@ -1,6 +1,6 @@
-//! Folders that only their owner can look into.
+//! Folders that only their owner can look into, and files that are opened with care.
 
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -39,14 +39,37 @@ pub fn make_private_folder(directory: &Path) -> io::Result<()> {
 ///
 /// `NotFound` if it is no regular file; errors of the system.
 pub fn open_plain_file(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true);
-    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    let file = options.open(path)?;
-    if !file.metadata()?.is_file() {
+    let (file, stat) = open_at_once(path, libc::O_NOFOLLOW)?;
+    if !stat.is_file() {
         return Err(io::ErrorKind::NotFound.into());
     }
     Ok(file)
+}
+
+/// Opens a regular file, also by a link; a pipe is not waited for.
+///
+/// # Errors
+///
+/// `InvalidData` if it is no regular file; errors of the system.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let (file, stat) = open_at_once(path, 0)?;
+    if !stat.is_file() {
+        let what = "it is no regular file";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    }
+    Ok(file)
+}
+
+/// Opens a file to read it, without waiting for the writer of a pipe; the caller
+/// checks the kind of file.
+pub(super) fn open_at_once(path: &Path, flags: i32) -> io::Result<(File, Metadata)> {
+    let mut options = File::options();
+    let file = options
+        .read(true)
+        .custom_flags(flags | libc::O_NONBLOCK)
+        .open(path)?;
+    let stat = file.metadata()?;
+    Ok((file, stat))
 }
 
 #[cfg(test)]

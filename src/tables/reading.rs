@@ -175,6 +175,7 @@ impl Taken {
     /// Adds the games of a file.
     fn take(&mut self, path: &Path, progress: &dyn Fn(u64)) -> io::Result<()> {
         let file = open_regular(path)?;
+        let bytes = file.metadata()?.len();
         footer::check(&file)?;
         let reader = SerializedFileReader::new(GuardedFile(file)).map_err(damaged)?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
@@ -191,8 +192,7 @@ impl Taken {
                 "the column `movetext` or `moves_uci` is not of text; moves are texts",
             ));
         }
-        ensure_plausible(path, &reader)?;
-        let bytes = fs::metadata(path)?.len();
+        ensure_plausible(bytes, &reader)?;
         self.most = bytes
             .saturating_mul(MOST_UNPACKED)
             .max(FEW_BYTES)
@@ -269,8 +269,7 @@ const MOST_UNPACKED: u64 = 1000;
 const FEW_BYTES: u64 = 1 << 28;
 
 /// Rejects a file with more rows than bytes: no moves have so few.
-fn ensure_plausible(path: &Path, reader: &dyn FileReader) -> io::Result<()> {
-    let bytes = fs::metadata(path)?.len();
+fn ensure_plausible(bytes: u64, reader: &dyn FileReader) -> io::Result<()> {
     let rows = reader.metadata().file_metadata().num_rows();
     let groups = reader.metadata().row_groups().iter();
     let of_groups = groups.fold(0_i64, |rows, group| rows.saturating_add(group.num_rows()));

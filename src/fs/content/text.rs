@@ -55,7 +55,7 @@ pub(crate) fn digest(bytes: &[u8]) -> u32 {
 /// Bits of a mark that hold the length of the text.
 const LENGTH_BITS: u32 = 13;
 
-/// What a mark says of texts that are longer than it can say.
+/// The length bits of a mark whose text is longer than they can hold.
 pub(crate) const LONG: u32 = (1 << LENGTH_BITS) - 1;
 
 /// Returns the mark of a text, which tells it from others: the kernel has 32 bits to

@@ -1,5 +1,5 @@
-//! What all records of a base say together: a scan, done once when a save first needs
-//! it, and what saves have changed since.
+//! Facts about all records of a base: found by one scan, when a save first needs it,
+//! and kept up to date by later saves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub(super) struct BaseScan {
     changed: OrdMap<EntityRef, Option<u32>>,
 }
 
-/// What one core found in some of the records.
+/// The findings of one core in some of the records.
 struct PartialScan {
     clock: CreationClock,
     references: ReferenceCounts,
