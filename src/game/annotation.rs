@@ -445,10 +445,24 @@ impl Annotations {
 
     fn most<K: Ord + Default>(&self, key: impl Fn(&AnnotationText) -> K) -> K {
         let texts = self.entries.iter().filter_map(|(_, remark)| remark.text());
+        let mut keys = texts.filter(|text| text.has_words()).map(key);
+        let Some(first) = keys.next() else {
+            return K::default();
+        };
         let mut counts: BTreeMap<K, usize> = BTreeMap::new();
-        for text in texts.filter(|text| text.has_words()) {
-            *counts.entry(key(text)).or_default() += 1;
+        let mut of_first = 1;
+        for key in keys {
+            if key == first {
+                // As nearly all are.
+                of_first += 1;
+            } else {
+                *counts.entry(key).or_default() += 1;
+            }
         }
+        if counts.is_empty() {
+            return first;
+        }
+        counts.insert(first, of_first);
         // `max_by_key` returns the last of equal ones.
         let most = counts.into_iter().rev().max_by_key(|(_, count)| *count);
         most.map(|(key, _)| key).unwrap_or_default()

@@ -50,7 +50,7 @@ pub use headers::{
     Tournament,
 };
 pub use key::PositionKey;
-pub use nag::{NagClass, nag_places, nags_in_order};
+pub use nag::{NagClass, nag_places, nags_in_order, nags_stand_in_order};
 pub use nation::Nation;
 pub use placement::{Glimpse, Moments, MoveEffect, Placement, role_index};
 pub use position::{IllegalMove, Position};

@@ -62,6 +62,14 @@ pub fn nag_places(nags: impl IntoIterator<Item = u8>) -> ([u8; 3], Vec<u8>) {
     (places, homeless)
 }
 
+/// Returns whether each NAG stands in the place of its class, so that
+/// [`nag_places`] gives them these places in the order of the places.
+pub fn nags_stand_in_order(places: [u8; 3]) -> bool {
+    let classes = [NagClass::Move, NagClass::Position, NagClass::Prefix];
+    let stands = |(nag, class)| nag == 0 || NagClass::of(nag) == Some(class);
+    places.into_iter().zip(classes).all(stands)
+}
+
 /// The NAGs of a ply in an order in which [`nag_places`] gives them these
 /// places, with `homeless` as those that get none: two of one class in the
 /// order in which they were given, else those about the move, about the
@@ -104,6 +112,9 @@ mod tests {
                     }
                     let (places, homeless) = nag_places(given.iter().copied());
                     let found = nags_in_order(places, &homeless).unwrap();
+                    if homeless.is_empty() && nags_stand_in_order(places) {
+                        assert!(places.into_iter().filter(|nag| *nag != 0).eq(found.clone()));
+                    }
                     assert_eq!(nag_places(found.iter().copied()), (places, homeless));
                     if given.iter().all(|nag| class(nag) == class(&first)) {
                         assert_eq!(found, given);

@@ -54,6 +54,17 @@ impl Ply {
     };
 }
 
+/// One ply on a walk through a tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Visit<'t> {
+    /// The ply.
+    pub ply: &'t Ply,
+    /// Its main continuation.
+    pub next: Option<PlyId>,
+    /// The next alternative to it, in stored order.
+    pub alternative: Option<PlyId>,
+}
+
 /// Where a ply stands in the tree.
 #[derive(Clone, Copy, Debug)]
 struct Links {
@@ -121,6 +132,21 @@ impl MoveTree {
     pub fn places(&self) -> impl Iterator<Item = PlyId> + use<> {
         // A tree has at most `MAX_PLIES`.
         (0..u32::try_from(self.plies.len()).unwrap_or(u32::MAX)).map(PlyId)
+    }
+
+    /// The ply with this id and where a walk goes on from it.
+    #[inline]
+    pub fn visit(&self, id: PlyId) -> Option<Visit<'_>> {
+        let ply = self.ply(id)?;
+        let (next, alternative) = match self.links.get(id.index()) {
+            Some(links) => (links.first_child.given(), links.next_sibling.given()),
+            None => (self.added_after(id), None),
+        };
+        Some(Visit {
+            ply,
+            next,
+            alternative,
+        })
     }
 
     /// The main continuation of `id`.
@@ -227,15 +253,18 @@ impl MoveTree {
     /// Links plies of which each follows the one before.
     #[cold]
     fn link_line(&mut self) {
-        for id in self.places() {
-            let next = self.added_after(id).unwrap_or(NONE);
-            self.links.push(Links {
-                parent: self.added_before(id).unwrap_or(NONE),
+        // A tree has at most `MAX_PLIES`.
+        let plies = u32::try_from(self.plies.len()).unwrap_or(u32::MAX);
+        let link = |at: u32| {
+            let next = PlyId(if at + 1 < plies { at + 1 } else { NONE.0 });
+            Links {
+                parent: PlyId(at.saturating_sub(1)),
                 first_child: next,
                 last_child: next,
                 next_sibling: NONE,
-            });
-        }
+            }
+        };
+        self.links.extend((0..plies).map(link));
     }
 }
 

@@ -5,6 +5,8 @@
 //! joined them. The first text has the command, too, if its language is not that of the
 //! tag `CbhLang`. Other commands are in the first comment.
 
+use std::borrow::Cow;
+
 use super::command::{self, CommandOrText};
 use super::long_words;
 use super::private_tags::{PrivateTags, Style};
@@ -29,15 +31,24 @@ pub(super) enum CommentPlace {
     Stray(i32),
 }
 
+/// The commands and texts of one place. The memory is reused from place to place.
+#[derive(Default)]
+pub(super) struct PlaceContents<'a> {
+    commands: Vec<String>,
+    texts: Vec<Cow<'a, AnnotationText>>,
+}
+
 /// Writes the comments of one place.
 pub(super) fn encode<'a>(
     remarks: impl Iterator<Item = &'a Annotation>,
     place: CommentPlace,
     private: &PrivateTags,
+    contents: &mut PlaceContents<'a>,
     writer: &mut LineWriter<'_>,
 ) {
-    let mut commands = Vec::new();
-    let mut texts: Vec<&AnnotationText> = Vec::new();
+    let PlaceContents { commands, texts } = contents;
+    commands.clear();
+    texts.clear();
     for remark in remarks {
         match (remark, place) {
             (
@@ -48,24 +59,30 @@ pub(super) fn encode<'a>(
                 Annotation::TextAfter(text),
                 CommentPlace::After | CommentPlace::AfterNags | CommentPlace::Stray(_),
             ) => {
-                texts.push(text);
+                texts.push(Cow::Borrowed(text));
             }
             (_, CommentPlace::Before | CommentPlace::Opening | CommentPlace::Named) => {}
-            (remark, _) => command::encode(remark, &mut commands),
+            (remark, _) => command::encode(remark, commands),
         }
     }
     let last = texts.pop_if(|_| place == CommentPlace::AfterNags);
     let without_nags = last.map(|text| AnnotationText {
         text: parted_nags(&text.text).0.to_owned(),
-        ..text.clone()
+        ..text.into_owned()
     });
-    texts.extend(without_nags.as_ref().filter(|text| text.has_words()));
+    texts.extend(
+        without_nags
+            .filter(AnnotationText::has_words)
+            .map(Cow::Owned),
+    );
     if private.is_clean {
         commands.retain(|command| !command.starts_with("[%cb"));
     } else if !matches!(place, CommentPlace::Stray(_)) {
         commands.retain(|command| !private.exact.has(command));
     }
     let count = texts.len().max(usize::from(!commands.is_empty()));
+    let is_in_any = |text: &Cow<'_, AnnotationText>| text.language == Nation::NONE;
+    let last_in_any = texts.iter().rposition(is_in_any);
     for at in 0..count {
         let mut comment = Comment::new(writer, !private.is_clean);
         match place {
@@ -84,11 +101,10 @@ pub(super) fn encode<'a>(
                 CommentPlace::Stray(_) => Style::default(),
                 _ => private.style,
             };
-            let mut later = texts.iter().skip(at + 1);
             // With the tag gone that says the usual language, it would be one
             // with a later text in none.
             let is_one_without_tag =
-                text.language != Nation::NONE && later.any(|later| later.language == Nation::NONE);
+                !is_in_any(text) && last_in_any.is_some_and(|later| later > at);
             comment.begin_text(text, style, at > 0 || is_one_without_tag);
         }
         for command in commands.drain(..) {
@@ -146,7 +162,19 @@ impl<'w, 'o> Comment<'w, 'o> {
 
     /// Writes the words of a text as PGN can hold them.
     fn text(&mut self, text: &str, place: CommentPlace) {
-        if is_plain(text) {
+        if has_plain_letters(text.as_bytes()) {
+            return self.plain_text(text);
+        }
+        let disarmed = disarmed(text, place);
+        let shown: String = disarmed.chars().map(shown_in_comment).collect();
+        for word in shown.split_whitespace() {
+            self.long_word(word);
+        }
+    }
+
+    /// Writes a text that [has plain letters](has_plain_letters).
+    fn plain_text(&mut self, text: &str) {
+        if has_short_words(text.as_bytes()) {
             let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
             self.word(first);
             if !rest.is_empty() {
@@ -154,9 +182,7 @@ impl<'w, 'o> Comment<'w, 'o> {
             }
             return;
         }
-        let disarmed = disarmed(text, place);
-        let shown: String = disarmed.chars().map(shown_in_comment).collect();
-        for word in shown.split_whitespace() {
+        for word in text.split(' ').filter(|word| !word.is_empty()) {
             self.long_word(word);
         }
     }
@@ -195,20 +221,27 @@ impl<'w, 'o> Comment<'w, 'o> {
     }
 }
 
-/// Whether a text needs no care: ASCII without braces, percent signs, line
-/// breaks and edge or double blanks, and of no great length between blanks.
-/// Most texts are so.
-fn is_plain(text: &str) -> bool {
-    let is_letter = |byte: u8| (b' '..0x7f).contains(&byte) && !matches!(byte, b'{' | b'}' | b'%');
-    let has_single_blanks = !text.contains("  ") && text.trim_matches(' ').len() == text.len();
-    let has_short_words = text.len() <= MAX_WORD_BYTES
-        || text
-            .as_bytes()
-            .chunks(MAX_WORD_BYTES / 2)
-            .all(|part| part.len() < MAX_WORD_BYTES / 2 || part.contains(&b' '));
-    // Looking at all bytes is faster than stopping at the first that is none.
-    let has_letters_only = text.bytes().fold(true, |all, byte| all & is_letter(byte));
-    has_letters_only && !text.is_empty() && has_single_blanks && has_short_words
+/// Whether a text is ASCII without braces, percent signs and line breaks, as most texts
+/// are: it is shown as it stands.
+fn has_plain_letters(text: &[u8]) -> bool {
+    let is_plain = |byte: u8| (b' '..0x7f).contains(&byte) && !matches!(byte, b'{' | b'}' | b'%');
+    // Looking at all bytes is faster than stopping at the first that is not.
+    text.iter().fold(true, |all, byte| all & is_plain(*byte))
+}
+
+/// Whether a text is words with single blanks between them, none of great length.
+fn has_short_words(text: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (text.first(), text.last()) else {
+        return false;
+    };
+    let pairs = text.iter().zip(text.iter().skip(1));
+    let is_blank = |byte: &u8| *byte == b' ';
+    let has_doubled = pairs.fold(false, |any, (one, next)| {
+        any | is_blank(one) & is_blank(next)
+    });
+    let is_short = |part: &[u8]| part.len() < MAX_WORD_BYTES / 2 || part.contains(&b' ');
+    let are_short = text.len() <= MAX_WORD_BYTES || text.chunks(MAX_WORD_BYTES / 2).all(is_short);
+    !has_doubled && !is_blank(first) && !is_blank(last) && are_short
 }
 
 /// The text with a blank in each command that would be taken for a remark of

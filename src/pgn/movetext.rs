@@ -1,12 +1,13 @@
 //! Moves and variations with their remarks, the result, and what could not
 //! be read.
 
-use super::comment::{self, CommentPlace};
+use super::comment::{self, CommentPlace, PlaceContents};
 use super::private_tags::PrivateTags;
 use super::tags;
 use super::writer::LineWriter;
 use crate::game::{
     Annotation, Annotations, ByPly, Defect, Game, MoveTree, Ply, PlyId, nags_in_order,
+    nags_stand_in_order,
 };
 
 /// A main move whose variations are being written.
@@ -25,6 +26,7 @@ pub(super) fn encode(game: &Game, private: &PrivateTags, defects: &[Defect], out
         tree: &game.tree,
         annotations: &game.annotations,
         remarks: (!game.annotations.is_empty()).then(|| game.annotations.by_ply(game.tree.len())),
+        contents: PlaceContents::default(),
         writer: LineWriter::new(out),
     };
     text.game_remarks();
@@ -40,6 +42,7 @@ struct MoveText<'g, 'o> {
     annotations: &'g Annotations,
     /// `None` if the game has no remarks, as most games.
     remarks: Option<ByPly<'g>>,
+    contents: PlaceContents<'g>,
     writer: LineWriter<'o>,
 }
 
@@ -63,13 +66,15 @@ impl<'g> MoveText<'g, '_> {
             return self.only_line(moves, half_move);
         }
         loop {
-            (next, half_move) = self.bare_moves(next, half_move, &mut needs_number);
-            if let Some((main, ply)) = next.and_then(|id| Some((id, self.tree.ply(id)?))) {
-                needs_number |= self.remarks_before(main, CommentPlace::Before);
+            while let Some((main, visit)) = next.and_then(|id| Some((id, self.tree.visit(id)?))) {
+                let remarks = self.remarks(main);
+                if !remarks.is_empty() {
+                    needs_number |= self.remarks_before(main, CommentPlace::Before);
+                }
                 self.number(half_move, needs_number);
-                needs_number = self.ply(main, ply);
-                next = self.tree.first_child(main);
-                if let Some(variation) = self.tree.next_sibling(main) {
+                needs_number = self.ply(visit.ply, remarks);
+                next = visit.next;
+                if let Some(variation) = visit.alternative {
                     needs_number = self.open(variation, half_move);
                     forks.push(Fork {
                         next,
@@ -79,7 +84,6 @@ impl<'g> MoveText<'g, '_> {
                     next = self.tree.first_child(variation);
                 }
                 half_move += 1;
-                continue;
             }
             if forks.is_empty() && is_main_line {
                 is_main_line = false;
@@ -133,27 +137,6 @@ impl<'g> MoveText<'g, '_> {
         });
     }
 
-    /// Writes moves as long as they have no variations and no remarks; gives
-    /// the next one and its number.
-    #[inline]
-    fn bare_moves(
-        &mut self,
-        mut next: Option<PlyId>,
-        mut half_move: u32,
-        needs_number: &mut bool,
-    ) -> (Option<PlyId>, u32) {
-        while let Some((id, ply)) = next.and_then(|id| Some((id, self.tree.ply(id)?)))
-            && self.tree.next_sibling(id).is_none()
-            && self.remarks(id).is_empty()
-        {
-            self.number(half_move, std::mem::take(needs_number));
-            self.writer.short_word(ply.san.after_blank(), ply.san.len());
-            next = self.tree.first_child(id);
-            half_move += 1;
-        }
-        (next, half_move)
-    }
-
     /// Begins a variation with its first move; true if the next move needs
     /// its number.
     fn open(&mut self, variation: PlyId, half_move: u32) -> bool {
@@ -161,10 +144,8 @@ impl<'g> MoveText<'g, '_> {
         self.writer.open(b"(");
         self.remarks_before(variation, CommentPlace::Opening);
         self.writer.short_word(number, len);
-        match self.tree.ply(variation) {
-            Some(ply) => self.ply(variation, ply),
-            None => false,
-        }
+        let first = self.tree.ply(variation);
+        first.is_some_and(|ply| self.ply(ply, self.remarks(variation)))
     }
 
     /// Writes the move number where one belongs: before White's moves, and
@@ -180,47 +161,56 @@ impl<'g> MoveText<'g, '_> {
     /// Writes a move with what is remarked after it; true if that was a
     /// comment.
     #[inline]
-    fn ply(&mut self, id: PlyId, ply: &Ply) -> bool {
+    fn ply(&mut self, ply: &Ply, remarks: &'g [(PlyId, Annotation)]) -> bool {
         self.writer.short_word(ply.san.after_blank(), ply.san.len());
-        match self.remarks(id) {
-            [] => false,
-            remarks => self.remarks_after(remarks),
-        }
+        !remarks.is_empty() && self.remarks_after(remarks)
     }
 
-    fn remarks_after(&mut self, remarks: &[(PlyId, Annotation)]) -> bool {
+    fn remarks_after(&mut self, remarks: &'g [(PlyId, Annotation)]) -> bool {
         let symbols = remarks.iter().find_map(|(_, remark)| match remark {
             Annotation::Symbols(symbols) => Some(*symbols),
             _ => None,
         });
-        let before = symbols.map(|symbols| {
-            let homeless = self.homeless_nags(symbols, remarks);
-            let in_order = nags_in_order(symbols, &homeless);
-            let is_told = in_order.is_none() && !self.private.is_clean;
-            let as_stored = || {
-                let places = symbols.into_iter().filter(|nag| *nag != 0);
-                places.chain(homeless.iter().copied()).collect()
-            };
-            for nag in in_order.unwrap_or_else(as_stored) {
-                let (digits, len) = short_decimal(nag.into());
-                let word = digits << 16 | u64::from(u16::from_le_bytes(*b" $"));
-                self.writer.short_word(word.to_le_bytes(), 1 + len);
+        let homeless = symbols.map(|symbols| (symbols, self.homeless_nags(symbols, remarks)));
+        let mut place = CommentPlace::After;
+        let mut before = self.writer.position();
+        if let Some((symbols, homeless)) = homeless {
+            if !homeless.is_empty() {
+                place = CommentPlace::AfterNags;
             }
-            let before = self.writer.position();
+            let is_told = !self.nags(symbols, &homeless) && !self.private.is_clean;
+            before = self.writer.position();
             if is_told {
                 comment::encode_symbols(symbols, &mut self.writer);
             }
-            (before, !homeless.is_empty())
-        });
-        let (before, has_homeless) = before.unwrap_or((self.writer.position(), false));
-        let place = if has_homeless {
-            CommentPlace::AfterNags
-        } else {
-            CommentPlace::After
-        };
+        }
         let remarks = remarks.iter().map(|(_, remark)| remark);
-        comment::encode(remarks, place, self.private, &mut self.writer);
+        self.comments(remarks, place);
         self.writer.position() > before
+    }
+
+    /// Writes the NAGs of a ply, those without a place too; false if their order does not
+    /// tell their places.
+    fn nags(&mut self, symbols: [u8; 3], homeless: &[u8]) -> bool {
+        let in_places = symbols.into_iter().filter(|nag| *nag != 0);
+        if homeless.is_empty() && nags_stand_in_order(symbols) {
+            // As nearly all do.
+            in_places.for_each(|nag| self.nag(nag));
+            return true;
+        }
+        let in_order = nags_in_order(symbols, homeless);
+        let is_told = in_order.is_some();
+        let as_stored = || in_places.chain(homeless.iter().copied()).collect();
+        for nag in in_order.unwrap_or_else(as_stored) {
+            self.nag(nag);
+        }
+        is_told
+    }
+
+    fn nag(&mut self, nag: u8) {
+        let (digits, len) = short_decimal(nag.into());
+        let word = digits << 16 | u64::from(u16::from_le_bytes(*b" $"));
+        self.writer.short_word(word.to_le_bytes(), 1 + len);
     }
 
     /// The NAGs for which a ply had no place, if they are in its last text as a
@@ -261,32 +251,28 @@ impl<'g> MoveText<'g, '_> {
         };
         let before = self.writer.position();
         let remarks = remarks.iter().map(|(_, remark)| remark);
-        comment::encode(remarks, place, self.private, &mut self.writer);
+        self.comments(remarks, place);
         self.writer.position() > before
+    }
+
+    /// Writes the comments of one place.
+    fn comments(&mut self, remarks: impl Iterator<Item = &'g Annotation>, place: CommentPlace) {
+        let contents = &mut self.contents;
+        comment::encode(remarks, place, self.private, contents, &mut self.writer);
     }
 
     /// Remarks on the whole game, but for those that are tags.
     fn game_remarks(&mut self) {
         let remarks = self.annotations.on(PlyId::START);
         let not_tags = remarks.filter(|remark| !tags::is_tag(remark));
-        comment::encode(
-            not_tags,
-            CommentPlace::After,
-            self.private,
-            &mut self.writer,
-        );
+        self.comments(not_tags, CommentPlace::After);
     }
 
     /// Remarks at positions without a ply, a comment each.
     fn stray_remarks(&mut self) {
         for (position, remark) in self.annotations.stray() {
             let one = std::iter::once(remark);
-            comment::encode(
-                one,
-                CommentPlace::Stray(position),
-                self.private,
-                &mut self.writer,
-            );
+            self.comments(one, CommentPlace::Stray(position));
         }
     }
 

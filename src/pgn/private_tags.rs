@@ -37,8 +37,8 @@ pub(super) struct PrivateTags {
     pub(super) style: Style,
     /// The names of moves that texts in front of them are about.
     pub(super) before: String,
-    /// The plies so named that have such texts.
-    named: HashSet<PlyId>,
+    /// The plies so named that have such texts, in order.
+    named: Vec<PlyId>,
     /// Exact forms of questions that tags tell, and the values of these.
     pub(super) exact: Exact,
     pub(super) forms: Vec<String>,
@@ -77,38 +77,40 @@ impl PrivateTags {
 
     /// Whether the tag says that the texts in front of this ply are about it.
     pub(super) fn names(&self, ply: PlyId) -> bool {
-        !self.named.is_empty() && self.named.contains(&ply)
+        self.named.binary_search(&ply).is_ok()
     }
 }
 
 /// The moves to be named, and their plies: those in the middle of a line with
 /// one text before them and none after the ply before. A name counts for all
 /// moves of that name, so none is given that would take the texts of others.
-fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
+fn named_plies(game: &Game) -> (String, Vec<PlyId>) {
     let tree = &game.tree;
     let texts = Texts::of(game);
-    if texts.is_empty() {
-        return (String::new(), HashSet::new());
-    }
     let texts_on = |at: PlyId| texts.get(at.index()).copied().unwrap_or_default();
-    let numbers = half_moves(tree, &game.start);
-    let (mut taken, mut plies) = (BTreeSet::new(), Vec::new());
-    for at in (1..=tree.len()).filter_map(|index| tree.place(index)) {
-        let parent = tree.parent(at).unwrap_or(PlyId::START);
-        if tree.first_child(parent) != Some(at) {
-            continue;
-        }
-        if texts_on(parent).are_after {
-            taken.extend(spot_of(tree, &numbers, at));
-        } else if texts_on(at).before == 1 {
-            plies.extend(name_of(tree, &numbers, at).map(|name| (name, at)));
-        }
+    let is_to_be_named = |at: &PlyId| {
+        let parent = tree.parent(*at).unwrap_or(PlyId::START);
+        tree.first_child(parent) == Some(*at) && !texts_on(parent).are_after
+    };
+    let with_texts = (0..texts.len()).filter_map(|index| tree.place(index));
+    let with_one = with_texts.clone().filter(|at| texts_on(*at).before == 1);
+    let unnamed: Vec<PlyId> = with_one.filter(is_to_be_named).collect();
+    if unnamed.is_empty() {
+        return (String::new(), Vec::new());
     }
+    let numbers = half_moves(tree, &game.start);
+    let after_texts = with_texts.filter(|at| texts_on(*at).are_after);
+    let next = after_texts.filter_map(|at| tree.first_child(at));
+    let taken: BTreeSet<(u32, San)> = next
+        .filter_map(|next| spot_of(tree, &numbers, next))
+        .collect();
+    let named = |at: &PlyId| Some((name_of(tree, &numbers, *at)?, *at));
+    let mut plies: Vec<(Name, PlyId)> = unnamed.iter().filter_map(named).collect();
     // In no order of the ids, which are other ones when the text is read.
     plies.sort();
     let mut names = Vec::new();
     let mut bytes = 0;
-    let mut named = HashSet::new();
+    let mut named = Vec::new();
     for (name, ply) in plies {
         if spot_of(tree, &numbers, ply).is_some_and(|spot| taken.contains(&spot)) {
             continue;
@@ -120,8 +122,9 @@ fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
             }
             names.push(name);
         }
-        named.insert(ply);
+        named.push(ply);
     }
+    named.sort_unstable();
     let names: Vec<String> = names.iter().map(Name::spelled).collect();
     (names.join(" "), named)
 }
@@ -189,7 +192,8 @@ impl Name {
 fn half_moves(tree: &MoveTree, start: &Start) -> Vec<u32> {
     let black_begins = u32::from(start.position.turn().is_black());
     let first = start.first_move_number() * 2 + black_begins;
-    let mut numbers = vec![first.saturating_sub(1)];
+    let mut numbers = Vec::with_capacity(tree.len() + 1);
+    numbers.push(first.saturating_sub(1));
     for index in 1..=tree.len() {
         let parent = tree.place(index).and_then(|ply| tree.parent(ply));
         // A ply was added after the one that it follows.

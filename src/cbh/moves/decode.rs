@@ -108,10 +108,12 @@ impl MoveDecoder {
             let what = format!("{surplus} bytes after the end marker");
             return Err(Malformed::new(blob.len().saturating_sub(surplus), what));
         }
-        let count = main_line_count(game);
-        if lacks_end && move_count < u8::MAX && count < move_count {
-            let what = format!("the data end after {count} moves of {move_count}");
-            return Err(Malformed::new(blob.len(), what));
+        if lacks_end && move_count < u8::MAX {
+            let count = main_line_count(game);
+            if count < move_count {
+                let what = format!("the data end after {count} moves of {move_count}");
+                return Err(Malformed::new(blob.len(), what));
+            }
         }
         Ok(())
     }
