@@ -231,8 +231,13 @@ pub(super) fn new_salt() -> u64 {
     RandomState::new().hash_one(0)
 }
 
-/// Records this process and its label as the writer of the base.
-pub(super) fn write_owner(file: &dyn WritableFile, label: &str) -> io::Result<()> {
+/// Records a writer of the base.
+pub(super) fn write_owner(file: &dyn WritableFile, owner: &[u8]) -> io::Result<()> {
+    file.write_at(HEADER_BYTES as u64, owner)
+}
+
+/// The bytes that tell of this process and its label.
+pub(super) fn encode_owner(label: &str) -> Vec<u8> {
     let label = label.as_bytes();
     let label = label.get(..label.len().min(OWNER_BYTES - 6));
     let label = label.unwrap_or_default();
@@ -240,7 +245,7 @@ pub(super) fn write_owner(file: &dyn WritableFile, label: &str) -> io::Result<()
     owner.extend(u16::try_from(label.len()).unwrap_or(0).to_le_bytes());
     owner.extend(label);
     owner.resize(OWNER_BYTES, 0);
-    file.write_at(HEADER_BYTES as u64, &owner)
+    owner
 }
 
 /// Returns the error that names the writer of the base.
@@ -287,7 +292,7 @@ mod tests {
         ] {
             let directory = MemoryDirectory::new();
             let file = directory.create(OsStr::new("x")).unwrap();
-            write_owner(file.as_ref(), label).unwrap();
+            write_owner(file.as_ref(), &encode_owner(label)).unwrap();
             assert_eq!(file.len().unwrap(), RECORDS_AT);
             let Error::InUse { pid, label } = in_use(file.as_ref()) else {
                 panic!("another error");

@@ -325,6 +325,7 @@ impl Store {
         let synced = file.sync();
         let mut writer = self.writer();
         self.ensure_synced(synced, &mut writer)?;
+        writer.ensure_own()?;
         self.claim(&records)?;
         drop(writer);
         application.run(&records)?;

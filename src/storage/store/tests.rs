@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use crate::storage::journal::{encode_owner, write_owner};
 use crate::storage::{
     Directory, DiskDirectory, Error, FileFilter, MemoryDirectory, OpenFile, ReadBuffer,
     SimulatedFailure, Stamp, Storage, Store, StoreAccess, StoreOptions, Transaction, WritableFile,
@@ -1229,4 +1230,35 @@ fn a_file_changed_by_another_program_after_a_crash_is_not_truncated() {
     assert_eq!(files[OsStr::new("base.cbg")], longer);
     assert_eq!(files[OsStr::new("base.cbh")].len(), 100);
     assert!(!files.contains_key(OsStr::new(".base.cbfs-stage")));
+}
+
+#[test]
+fn a_journal_that_another_writer_took_over_is_left_to_it() {
+    let directory = MemoryDirectory::new();
+    directory.put("a", *b"old");
+    let store = Store::of_any_files(&directory).unwrap();
+    let mut save = Transaction::new();
+    save.create("b");
+    store.commit(&save).unwrap();
+    let name = OsStr::new(".x.cbfs-journal");
+    let journal = directory.open_writable(name).unwrap();
+    let owner = |label: &str| write_owner(journal.as_ref(), &encode_owner(label)).unwrap();
+    let mut later = Transaction::new();
+    later.create("c");
+    owner("another");
+    for refused in [store.commit(&later).map(drop), store.sync(), store.close()] {
+        let is_taken = matches!(&refused, Err(Error::InUse { label, .. }) if label == "another");
+        assert!(is_taken, "{refused:?}");
+    }
+    let names = |directory: &MemoryDirectory| directory.files().into_keys().collect::<Vec<_>>();
+    assert_eq!(names(&directory), [name, OsStr::new("a")]);
+    owner("");
+    let len = journal.len().unwrap();
+    journal.write_at(len, b"record").unwrap();
+    let refused = store.commit(&later);
+    assert!(matches!(refused, Err(Error::ChangedOutside { file }) if file == name));
+    journal.set_len(len).unwrap();
+    store.commit(&later).unwrap();
+    store.close().unwrap();
+    assert_eq!(names(&directory), ["a", "b", "c"]);
 }
