@@ -152,7 +152,8 @@ pub(crate) fn append_id(name: &mut String, id: u32) {
     append_id_within(MAX_BYTES, name, id);
 }
 
-fn append_id_within(most_bytes: usize, name: &mut String, id: u32) {
+/// As [`append_id`], for a name of at most so many bytes.
+pub(crate) fn append_id_within(most_bytes: usize, name: &mut String, id: u32) {
     let end = format!(" ~{id}");
     let mut cut = name.len().min(most_bytes - end.len());
     while !name.is_char_boundary(cut) {

@@ -34,6 +34,9 @@ const NOT_IN_PATHS: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
+/// What follows the last dot of a longer one is no extension.
+const MOST_EXTENSION_BYTES: usize = 32;
+
 /// The media folders of a base, seen as one.
 #[derive(Debug, Default)]
 pub(crate) struct Media {
@@ -143,11 +146,16 @@ impl Media {
         let suffix = suffixes.entry(name.clone()).or_insert(1);
         loop {
             *suffix += 1;
-            let (stem, extension) = match name.rsplit_once('.') {
-                Some((stem, extension)) => (stem, format!(".{extension}")),
-                None => (name.as_str(), String::new()),
+            let dot = name.rfind('.').unwrap_or(name.len());
+            let (stem, extension) = name.split_at(dot);
+            let (stem, extension) = if extension.len() > MOST_EXTENSION_BYTES {
+                (name.as_str(), "")
+            } else {
+                (stem, extension)
             };
-            let other = names::shown(&format!("{stem} ~{suffix}{extension}"));
+            let mut other = stem.to_owned();
+            names::append_id_within(names::MAX_BYTES - extension.len(), &mut other, *suffix);
+            other.push_str(extension);
             if !self.by_name.contains_key(&other) {
                 return other;
             }
@@ -330,6 +338,20 @@ mod tests {
         assert_eq!(bytes, b"2");
         media.read(second.number, 5, 10, &mut bytes).unwrap();
         assert_eq!(bytes, b"2", "nothing beyond the end");
+    }
+
+    #[test]
+    fn long_names_that_begin_alike_are_told_apart() {
+        let long = |tail: &[u8]| [&[0xe9; 130][..], tail].concat();
+        let [one, two] = [long(b"1.jpg"), long(b"2.jpg")];
+        let [three, four] = [[b'a'; 255], [b'a'; 255]];
+        let first = folder(&[(&one, b"1"), (&two, b"2"), (&three, b"3")]);
+        let second = folder(&[(&one, b"4"), (&four, b"5"), (b"x.aaaa", b"")]);
+        let media = opened(&[&first, &second]);
+        let names = names_of(&media);
+        assert!(names.iter().all(|name| name.len() <= names::MAX_BYTES));
+        let told_apart: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(told_apart.len(), 6, "{names:?}");
     }
 
     #[test]
