@@ -28,7 +28,8 @@ const ENDING: &str = ".cbfs-new";
 #[derive(Debug)]
 pub struct WorkFolder {
     path: PathBuf,
-    lock: File,
+    /// `None` if the folder was removed.
+    lock: Option<File>,
     is_left: bool,
 }
 
@@ -88,7 +89,7 @@ impl WorkFolder {
         let is_marked = ensure_marked(&path, &lock)?;
         let mut folder = WorkFolder {
             path,
-            lock,
+            lock: Some(lock),
             is_left: false,
         };
         if !is_marked {
@@ -98,8 +99,11 @@ impl WorkFolder {
     }
 
     fn mark(&mut self) -> io::Result<()> {
-        self.lock.rewind()?;
-        self.lock.write_all(MARK)
+        let Some(lock) = &mut self.lock else {
+            return Ok(());
+        };
+        lock.rewind()?;
+        lock.write_all(MARK)
     }
 
     /// As [`begin`](WorkFolder::begin), without what a killed run left.
@@ -148,10 +152,20 @@ impl WorkFolder {
     /// # Errors
     ///
     /// Errors of the system.
-    pub fn remove(&self) -> io::Result<()> {
+    pub fn remove(&mut self) -> io::Result<()> {
+        if self.lock.is_none() {
+            return Ok(());
+        }
         // The mark goes last: what is left of a folder is to bear it.
         self.clear()?;
-        fs::remove_dir_all(&self.path)
+        fs::remove_file(self.path.join(LOCK))?;
+        // On some file systems a file that is open keeps a name in the folder.
+        self.lock = None;
+        match fs::remove_dir(&self.path) {
+            // Another process has begun to use it.
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            removed => removed,
+        }
     }
 
     /// From now on it stays when it is dropped, for the next run.
@@ -167,8 +181,6 @@ impl Drop for WorkFolder {
         {
             log::warn!("{}: {error}", self.path.display());
         }
-        // Only now may other processes make their own folder there.
-        let _ = self.lock.unlock();
     }
 }
 

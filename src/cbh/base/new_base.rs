@@ -358,29 +358,35 @@ impl NewBase {
     /// The files and folders of the base, `.cbh` last.
     fn made(&self) -> Result<Vec<PathBuf>, Error> {
         let io = about(self.folder());
-        let cbh = self.path();
-        let mut files = Vec::new();
+        let (base, _) = split_name(&self.path());
+        let (mut files, mut headers) = (Vec::new(), Vec::new());
         for entry in fs::read_dir(self.folder()).map_err(&io)? {
             let path = entry.map_err(&io)?.path();
-            if path != cbh && split_name(&path).0 == split_name(&cbh).0 {
-                files.push(path);
+            // Some file systems give names back in another case.
+            let (stem, extension) = split_name(&path);
+            match extension.as_str() {
+                _ if !is_same_stem(&stem, &base) => {}
+                "cbh" => headers.push(path),
+                _ => files.push(path),
             }
         }
-        if fs::symlink_metadata(&cbh).is_ok() {
-            files.push(cbh);
-        }
+        files.extend(headers);
         Ok(files)
     }
 
     /// Moves all files to their destination, `.cbh` last.
-    fn move_out(&self) -> Result<(), Error> {
-        let io = about(self.folder());
-        let directory = folder_of(&self.target);
+    fn move_out(&mut self) -> Result<(), Error> {
+        let folder = self.folder().to_path_buf();
+        let io = about(&folder);
         for file in self.made()? {
             let to = self.destination_of(&file);
             move_to_free(&file, &to).map_err(about(&to))?;
         }
-        File::open(directory)
+        if fs::symlink_metadata(self.path()).is_ok() {
+            let what = "the file system gives the files of this base other names; move them out";
+            return Err(refused(&folder, what));
+        }
+        File::open(folder_of(&self.target))
             .and_then(|directory| directory.sync_all())
             .and_then(|()| self.folder.remove())
             .map_err(&io)
@@ -618,6 +624,21 @@ mod tests {
             "{error}"
         );
         assert_eq!(names(folder.path()).len(), 13);
+    }
+
+    #[test]
+    fn a_base_is_whole_where_names_come_back_in_another_case() {
+        let folder = tempfile::tempdir().unwrap();
+        let new_base = NewBase::begin(&folder.path().join("New.cbh")).unwrap();
+        new_base.make_empty(SystemTime::now()).unwrap();
+        for name in names(new_base.folder()) {
+            let from = new_base.folder().join(&name);
+            fs::rename(from, new_base.folder().join(name.to_lowercase())).unwrap();
+        }
+        new_base.finish().unwrap();
+        let made = names(folder.path());
+        assert_eq!(made.len(), 13);
+        assert!(made.iter().all(|name| name.starts_with("new.")), "{made:?}");
     }
 
     #[test]
