@@ -44,7 +44,7 @@ pub(super) const NAMES: [&str; 27] = [
 ];
 
 /// Standard options that have no effect here, or are handled by mount(8).
-const IGNORED: [&str; 25] = [
+const IGNORED: [&str; 24] = [
     "defaults",
     "auto",
     "noauto",
@@ -68,7 +68,6 @@ const IGNORED: [&str; 25] = [
     "silent",
     "loud",
     "symfollow",
-    "nosymfollow",
     // Always enabled.
     "default_permissions",
 ];

@@ -369,8 +369,7 @@ impl Rights {
         }
         let mode = self.mode_of(made.is_dir(), has_group);
         match file.set_permissions(Permissions::from_mode(mode)) {
-            // A file system without modes.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+            Err(error) if has_no_modes(&error) => Ok(()),
             set => set,
         }
     }
@@ -484,6 +483,12 @@ fn stamp_of(stat: &FileStat) -> Stamp {
 )]
 fn links_of(stat: &FileStat) -> u64 {
     u64::try_from(stat.st_nlink).unwrap_or(u64::MAX)
+}
+
+/// Returns whether an error says that a file system keeps no modes.
+fn has_no_modes(error: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported];
+    kinds.contains(&error.kind())
 }
 
 #[cfg(test)]
