@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::escape::without_numbers;
 use crate::names;
 
 /// Why a request fails.
@@ -113,7 +114,11 @@ impl fmt::Display for Error {
             | Error::NameTooLong(what)
             | Error::Protected(what) => f.write_str(what),
             Error::Panicked(what) => write!(f, "a defect of cbfs: {what}"),
-            other => write!(f, "{}", io::Error::from_raw_os_error(other.errno())),
+            Error::TooLarge => f.write_str("longer than 16 MiB, the most that is shown of a text"),
+            other => {
+                let told = io::Error::from_raw_os_error(other.errno());
+                f.write_str(&without_numbers(told))
+            }
         }
     }
 }
