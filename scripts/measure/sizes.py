@@ -54,6 +54,8 @@ def prepare(base):
     run("cc", "-O2", "-pthread", SHARED / "rods/ceiling/tools/rnd.c", "-o", READER)
     for games in SIZES:
         sized_base(base, games)
+    # What is still being written to the medium would be measured too.
+    os.sync()
     build()
 
 
