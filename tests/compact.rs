@@ -266,3 +266,25 @@ fn games_are_copied_despite_a_damaged_entity_header() {
     assert_eq!(fs::read(new.with_extension("cbp")).unwrap(), bytes);
     assert_eq!(kept_games(&new).len(), games.len());
 }
+
+#[test]
+fn a_copy_of_a_file_that_was_cut_short_says_so() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let file = base.with_extension("cbg");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    let cut = defects_of(&base);
+    let is_lost = |defect: &&String| defect.contains("past the end of the file");
+    let lost = cut.iter().filter(is_lost).count();
+    assert!(lost > 1, "{cut:?}");
+    let new = folder.path().join("tidy.cbh");
+    let output = cbfs(&["compact", text_path(&base), text_path(&new)]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(
+        said(&output).contains("are cut off in"),
+        "{}",
+        said(&output)
+    );
+    assert!(said(&output).contains("`cbfs check "), "{}", said(&output));
+}

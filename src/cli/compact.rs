@@ -55,6 +55,13 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     for (path, kind) in &done.left_out {
         log::warn!("{}: {kind}, not copied", path.display());
     }
+    if done.cut > 0 {
+        let (base, count) = (args.base.display(), done.cut);
+        log::warn!(
+            "{base}: the moves or remarks of games are cut off in {count} places, and so they are in \
+             the copy; `cbfs check {base}` names them"
+        );
+    }
     if let Some(page) = done.untold_page {
         let (copy, page) = (args.new.display(), page.name());
         log::warn!(
@@ -69,6 +76,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         dropped,
         unused,
         bytes: [before, after],
+        cut: _,
         left_out: _,
         untold_page: _,
     } = done;

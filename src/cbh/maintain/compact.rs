@@ -46,6 +46,9 @@ pub struct Compacted {
     pub unused: u32,
     /// Total length of all files before and after, in bytes.
     pub bytes: [u64; 2],
+    /// Number of texts of moves and of annotations that are cut off in the base, and so
+    /// in the copy.
+    pub cut: usize,
     /// What lies among the files of the base and is not copied.
     pub left_out: LeftOut,
     /// The page of the names, if nothing in the copy tells it any more.
@@ -77,6 +80,7 @@ pub fn compact(
     let moves = copy.blobs(FileKind::Moves, progress)?;
     let remarks = copy.blobs(FileKind::Annotations, &|_| {})?;
     copy.records(&moves, &remarks)?;
+    copy.done.cut = moves.cut_count() + remarks.cut_count();
     copy.companions()?;
     // Otherwise the copy might mix two states.
     if let Some(file) = base.store.changed_outside()?.into_iter().next() {

@@ -182,6 +182,15 @@ impl Blobs {
         Ok(())
     }
 
+    /// How many blobs extend past the end of the source or begin where none can.
+    pub(super) fn cut_count(&self) -> usize {
+        let outside = self
+            .starts
+            .iter()
+            .filter(|offset| !self.is_inside(**offset));
+        outside.count() + self.cut.len()
+    }
+
     /// Offset in the copy of the blob at `offset`. An invalid offset stays
     /// unchanged.
     pub(super) fn place(&self, offset: u64) -> u64 {
