@@ -22,6 +22,13 @@ pub enum Error {
         /// The label that it gave for itself.
         label: String,
     },
+    /// Another process, which the lock did not keep out, has taken the journal over.
+    TakenOver {
+        /// Id of that process; `None` if it is not recorded.
+        pid: Option<u32>,
+        /// The label that it gave for itself.
+        label: String,
+    },
     /// Another program changed a file since it was last read here.
     ChangedOutside {
         /// The file.
@@ -103,6 +110,14 @@ impl fmt::Display for Error {
                 f,
                 "process {pid} has opened the base for writing already: {label}"
             ),
+            Error::TakenOver { pid, label } => {
+                let pid = pid.map(|pid| format!("{pid} ")).unwrap_or_default();
+                write!(
+                    f,
+                    "process {pid}writes to the base by another way, and has taken its saves over: \
+                     {label}; unmount here, and mount one way only"
+                )
+            }
             Error::ChangedOutside { file } => {
                 write!(f, "{}: changed by another program", file.display())
             }

@@ -248,20 +248,29 @@ pub(super) fn encode_owner(label: &str) -> Vec<u8> {
     owner
 }
 
-/// Returns the error that names the writer of the base.
-pub(super) fn in_use(file: &dyn Storage) -> Error {
+/// The bytes that tell of the present or last writer.
+pub(super) fn read_owner(file: &dyn Storage) -> io::Result<Vec<u8>> {
     let mut buffer = ReadBuffer::default();
-    let owner = file
-        .read_up_to(HEADER_BYTES as u64, OWNER_BYTES, &mut buffer)
-        .unwrap_or_default();
+    let owner = file.read_up_to(HEADER_BYTES as u64, OWNER_BYTES, &mut buffer)?;
+    Ok(owner.to_vec())
+}
+
+/// The process id and the label of a writer, as far as they are there.
+pub(super) fn decode_owner(owner: &[u8]) -> (Option<u32>, String) {
     let pid = owner.get(..4).and_then(|bytes| bytes.try_into().ok());
     let length = owner.get(4..6).and_then(|bytes| bytes.try_into().ok());
     let length = usize::from(length.map_or(0, u16::from_le_bytes));
     let label = owner.get(6..6 + length).unwrap_or_default();
-    Error::InUse {
-        pid: pid.map(u32::from_le_bytes).filter(|pid| *pid != 0),
-        label: String::from_utf8_lossy(label).replace(|c: char| c.is_control(), "\u{fffd}"),
-    }
+    (
+        pid.map(u32::from_le_bytes).filter(|pid| *pid != 0),
+        String::from_utf8_lossy(label).replace(|c: char| c.is_control(), "\u{fffd}"),
+    )
+}
+
+/// Returns the error that names the writer of the base.
+pub(super) fn in_use(file: &dyn Storage) -> Error {
+    let (pid, label) = decode_owner(&read_owner(file).unwrap_or_default());
+    Error::InUse { pid, label }
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {

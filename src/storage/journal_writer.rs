@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::directory::several_names;
 use super::journal::{self, JournalContent, RECORDS_AT};
 use super::record::JournalRecord;
-use super::{Directory, Error, OpenFile, ReadBuffer, Stamp, Storage, WritableFile};
+use super::{Directory, Error, OpenFile, Stamp, WritableFile};
 
 /// Number of attempts to lock a journal that its former writer may just be
 /// removing.
@@ -24,12 +24,10 @@ pub(super) struct JournalWriter {
     /// Stamp of a journal that is only read, at the time of reading.
     pub(super) seen: Option<Stamp>,
     pub(super) salt: u64,
-    /// What the journal says of this writer.
+    /// What the journal says of this writer, which it writes once.
     owner: Vec<u8>,
     /// Offset of the next record.
     end: u64,
-    /// Length of the file, which may have a part of a record at its end.
-    len: u64,
     /// Records that may not be in the files of the base yet.
     pub(super) records: Vec<Arc<JournalRecord>>,
     condition: Condition,
@@ -65,7 +63,6 @@ impl JournalWriter {
             salt: 0,
             owner: Vec::new(),
             end: RECORDS_AT,
-            len: 0,
             records: Vec::new(),
             condition: Condition::Ready,
             committed: 0,
@@ -83,14 +80,12 @@ impl JournalWriter {
         let (file, is_new) = lock(directory, name)?;
         ensure_trusted(directory, name, file.as_ref())?;
         let content = JournalContent::read(name, file.as_ref())?;
-        let len = file.len().map_err(Error::io(name))?;
         let lens = content.records.iter().map(|record| record.bytes.len());
         Ok(JournalWriter {
             is_new,
             file: Some(Arc::from(file)),
             salt: content.salt,
             end: RECORDS_AT + lens.sum::<usize>() as u64,
-            len,
             committed: content.records.len() as u64,
             records: content.records,
             ..JournalWriter::closed(name)
@@ -120,50 +115,48 @@ impl JournalWriter {
         self.file.clone().ok_or(Error::ReadOnly)
     }
 
-    /// Checks that the journal is open for appending, has no second name, and is as
-    /// this writer left it. A lock does not keep out a writer that reaches the folder by
-    /// another file system, such as one of the network.
+    /// Checks that the journal is open for appending and still has its name.
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnly`]; [`Error::InUse`] if another writer has taken the journal
-    /// over; [`Error::ChangedOutside`]; [`Error::Io`].
+    /// [`Error::ReadOnly`]; [`Error::Io`], also if the journal was renamed
+    /// meanwhile, as by a backup.
     pub(super) fn ensure_own(&self) -> Result<(), Error> {
-        let io = Error::io(&self.name);
-        let file = self.file()?;
-        let stamp = file.stamp().map_err(&io)?;
+        let stamp = self.file()?.stamp().map_err(Error::io(&self.name))?;
         if stamp.links > 1 {
-            return Err(io(several_names(stamp.links)));
-        }
-        if self.condition != Condition::Ready {
-            // What a failure left is written again.
-            return Ok(());
-        }
-        let expected = [
-            journal::encode_header(&self.name, self.salt),
-            self.owner.clone(),
-        ]
-        .concat();
-        let mut buffer = ReadBuffer::default();
-        let found = file
-            .read_up_to(0, expected.len(), &mut buffer)
-            .map_err(&io)?;
-        if found != expected {
-            return Err(journal::in_use(file.as_ref()));
-        }
-        if stamp.len != self.len {
-            return Err(Error::ChangedOutside {
-                file: self.name.clone(),
-            });
+            return Err(Error::io(&self.name)(several_names(stamp.links)));
         }
         Ok(())
     }
 
-    /// Removes the journal, if all is in the base, and releases the lock.
+    /// Checks that no other writer has taken the journal over. The lock does not keep
+    /// out one that reaches the folder by another file system, such as one of the
+    /// network. Each writer records itself before it changes anything else.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TakenOver`]; [`Error::ReadOnly`]; [`Error::Io`].
+    pub(super) fn ensure_not_taken_over(&self) -> Result<(), Error> {
+        let file = self.file()?;
+        let owner = journal::read_owner(file.as_ref()).map_err(Error::io(&self.name))?;
+        if owner == self.owner {
+            return Ok(());
+        }
+        let (pid, label) = journal::decode_owner(&owner);
+        Err(Error::TakenOver { pid, label })
+    }
+
+    /// Removes the journal, if all is in the base, and releases the lock. That of
+    /// another writer stays.
     pub(super) fn close(&mut self, directory: &dyn Directory) -> Result<(), Error> {
+        if self.file.is_some()
+            && let Err(Error::TakenOver { .. }) = self.ensure_not_taken_over()
+        {
+            self.file = None;
+            return Ok(());
+        }
         self.make_ready()?;
         if self.file.is_some() && self.records.is_empty() {
-            self.ensure_own()?;
             directory
                 .remove(&self.name)
                 .map_err(Error::io(&self.name))?;
@@ -172,11 +165,16 @@ impl JournalWriter {
         Ok(())
     }
 
+    /// Returns whether an earlier failure left nothing to be done.
+    pub(super) fn is_ready(&self) -> bool {
+        self.condition == Condition::Ready
+    }
+
     /// Does the work that an earlier failure left.
     pub(super) fn make_ready(&mut self) -> Result<(), Error> {
         let done = match self.condition {
             Condition::Ready => Ok(()),
-            Condition::CutBack => self.cut_back(),
+            Condition::CutBack => self.file()?.set_len(self.end),
             Condition::WriteAgain => self.write_again(),
             Condition::BeginAnew => return self.begin_anew(),
         };
@@ -189,24 +187,14 @@ impl JournalWriter {
     pub(super) fn append(&mut self, record: Arc<JournalRecord>) -> Result<(), Error> {
         let file = self.file()?;
         if let Err(error) = file.write_at(self.end, &record.bytes) {
-            if self.cut_back().is_err() {
+            if file.set_len(self.end).is_err() {
                 self.condition = Condition::CutBack;
             }
             return Err(Error::io(&self.name)(error));
         }
         self.end += record.bytes.len() as u64;
-        self.len = self.len.max(self.end);
         self.committed += 1;
         self.records.push(record);
-        Ok(())
-    }
-
-    /// Cuts off what is behind the last record.
-    fn cut_back(&mut self) -> io::Result<()> {
-        if let Some(file) = &self.file {
-            file.set_len(self.end)?;
-        }
-        self.len = self.end;
         Ok(())
     }
 
@@ -241,7 +229,7 @@ impl JournalWriter {
         file.write_at(0, &header).map_err(&io)?;
         file.set_len(RECORDS_AT).map_err(&io)?;
         self.salt = salt;
-        (self.end, self.len) = (RECORDS_AT, RECORDS_AT);
+        self.end = RECORDS_AT;
         Ok(())
     }
 

@@ -1237,28 +1237,57 @@ fn a_journal_that_another_writer_took_over_is_left_to_it() {
     let directory = MemoryDirectory::new();
     directory.put("a", *b"old");
     let store = Store::of_any_files(&directory).unwrap();
-    let mut save = Transaction::new();
-    save.create("b");
-    store.commit(&save).unwrap();
+    let create = |name| {
+        let mut save = Transaction::new();
+        save.create(name);
+        store.commit(&save)
+    };
+    create("b").unwrap();
     let name = OsStr::new(".x.cbfs-journal");
     let journal = directory.open_writable(name).unwrap();
     let owner = |label: &str| write_owner(journal.as_ref(), &encode_owner(label)).unwrap();
-    let mut later = Transaction::new();
-    later.create("c");
+    let names = || directory.files().into_keys().collect::<Vec<_>>();
+    let content = || directory.files().remove(name).unwrap();
     owner("another");
-    for refused in [store.commit(&later).map(drop), store.sync(), store.close()] {
-        let is_taken = matches!(&refused, Err(Error::InUse { label, .. }) if label == "another");
+    let left = content();
+    for refused in [create("c").map(drop), store.sync(), store.close()] {
+        let is_taken =
+            matches!(&refused, Err(Error::TakenOver { label, .. }) if label == "another");
         assert!(is_taken, "{refused:?}");
     }
-    let names = |directory: &MemoryDirectory| directory.files().into_keys().collect::<Vec<_>>();
-    assert_eq!(names(&directory), [name, OsStr::new("a")]);
+    assert_eq!(
+        (names(), content()),
+        (vec![name.to_owned(), "a".into()], left)
+    );
     owner("");
-    let len = journal.len().unwrap();
-    journal.write_at(len, b"record").unwrap();
-    let refused = store.commit(&later);
-    assert!(matches!(refused, Err(Error::ChangedOutside { file }) if file == name));
-    journal.set_len(len).unwrap();
-    store.commit(&later).unwrap();
+    create("c").unwrap();
+    store.sync().unwrap();
+    // What was saved is in the base: the journal alone stays.
+    owner("another");
+    store.sync().unwrap();
     store.close().unwrap();
-    assert_eq!(names(&directory), ["a", "b", "c"]);
+    assert!(!store.is_writable());
+    assert_eq!(
+        names(),
+        [name, OsStr::new("a"), OsStr::new("b"), OsStr::new("c")]
+    );
+}
+
+#[test]
+fn a_failed_sync_writes_nothing_over_the_journal_of_another_writer() {
+    let directory = MemoryDirectory::new();
+    let store = Store::of_any_files(&directory).unwrap();
+    let mut save = Transaction::new();
+    save.create("b");
+    store.commit(&save).unwrap();
+    directory.fail_at(directory.operations(), SimulatedFailure::PASSING[0]);
+    store.sync().unwrap_err();
+    directory.heal();
+    let name = OsStr::new(".x.cbfs-journal");
+    let journal = directory.open_writable(name).unwrap();
+    write_owner(journal.as_ref(), &encode_owner("another")).unwrap();
+    journal.write_at(0, &[7; 512]).unwrap();
+    let left = directory.files().remove(name);
+    assert!(matches!(store.sync(), Err(Error::TakenOver { .. })));
+    assert_eq!(directory.files().remove(name), left);
 }
