@@ -20,6 +20,9 @@ const LOCK: &str = ".lock";
 /// Content of the lock file: the mark of a folder of cbfs.
 const MARK: &[u8] = b"cbfs made this folder, and removes it with all that is in it.\n";
 
+/// Number of attempts to lock a folder that its former user may just be removing.
+const TRIES: usize = 16;
+
 /// What the name ends in.
 const ENDING: &str = ".cbfs-new";
 
@@ -75,35 +78,25 @@ impl WorkFolder {
         hidden.push(cut_name(name, MOST_NAME - 1 - ENDING.len()));
         hidden.push(ENDING);
         let path = directory.join(hidden);
-        // The folder gets its rights before others can open files in it.
-        match DirBuilder::new().mode(0o700).create(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => ensure_ours(&path)?,
-            made => made.map_err(WorkFolderError::Io)?,
+        let mut tries = 0..TRIES;
+        let mut lock = loop {
+            match locked(&path) {
+                Ok(Some(lock)) => break lock,
+                // The process that used it has just removed it.
+                Ok(None) if tries.next().is_some() => {}
+                Ok(None) => return Err(WorkFolderError::InUse),
+                Err(error) => return Err(error),
+            }
+        };
+        if !ensure_marked(&path, &lock)? {
+            let marked = lock.rewind().and_then(|()| lock.write_all(MARK));
+            marked.map_err(WorkFolderError::Io)?;
         }
-        let lock = open_lock(&path)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(WorkFolderError::InUse),
-            Err(TryLockError::Error(error)) => return Err(WorkFolderError::Io(error)),
-        }
-        let is_marked = ensure_marked(&path, &lock)?;
-        let mut folder = WorkFolder {
+        Ok(WorkFolder {
             path,
             lock: Some(lock),
             is_left: false,
-        };
-        if !is_marked {
-            folder.mark().map_err(WorkFolderError::Io)?;
-        }
-        Ok(folder)
-    }
-
-    fn mark(&mut self) -> io::Result<()> {
-        let Some(lock) = &mut self.lock else {
-            return Ok(());
-        };
-        lock.rewind()?;
-        lock.write_all(MARK)
+        })
     }
 
     /// As [`begin`](WorkFolder::begin), without what a killed run left.
@@ -162,8 +155,8 @@ impl WorkFolder {
         // On some file systems a file that is open keeps a name in the folder.
         self.lock = None;
         match fs::remove_dir(&self.path) {
-            // Another process has begun to use it.
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            // Another process has begun to use it, or has done so already.
+            Err(error) if is_of_another(error.kind()) => Ok(()),
             removed => removed,
         }
     }
@@ -182,6 +175,38 @@ impl Drop for WorkFolder {
             log::warn!("{}: {error}", self.path.display());
         }
     }
+}
+
+/// Makes the folder, if it is not there, and locks it; `None` if it was removed
+/// meanwhile.
+fn locked(path: &Path) -> Result<Option<File>, WorkFolderError> {
+    // The folder gets its rights before others can open files in it.
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => made.map_err(WorkFolderError::Io)?,
+    }
+    let lock = match ensure_ours(path).and_then(|()| open_lock(path)) {
+        Err(WorkFolderError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(None);
+        }
+        lock => lock?,
+    };
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(WorkFolderError::InUse),
+        Err(TryLockError::Error(error)) => return Err(WorkFolderError::Io(error)),
+    }
+    let own = lock.metadata().map_err(WorkFolderError::Io)?;
+    let named = fs::symlink_metadata(path.join(LOCK)).ok();
+    let is_named = named.is_some_and(|named| (named.dev(), named.ino()) == (own.dev(), own.ino()));
+    Ok(is_named.then_some(lock))
+}
+
+/// Returns whether an error of removing a folder says that another process uses or
+/// has removed it.
+fn is_of_another(error: io::ErrorKind) -> bool {
+    use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound};
+    matches!(error, AlreadyExists | DirectoryNotEmpty | NotFound)
 }
 
 /// Rejects what is no folder of this user.
@@ -204,7 +229,10 @@ fn open_lock(path: &Path) -> Result<File, WorkFolderError> {
         Err(error) => return Err(WorkFolderError::Io(error)),
     };
     if is_new && !is_empty_but_for_lock(path).map_err(WorkFolderError::Io)? {
-        return Err(not_ours());
+        // Another process may have begun anew since the look at the lock file.
+        let is_gone = fs::symlink_metadata(&file).is_err();
+        let in_between = WorkFolderError::Io(io::ErrorKind::NotFound.into());
+        return Err(if is_gone { not_ours() } else { in_between });
     }
     // Another run may make it at the same time: one file serves both.
     File::options()

@@ -364,8 +364,10 @@ impl NewBase {
             let path = entry.map_err(&io)?.path();
             // Some file systems give names back in another case.
             let (stem, extension) = split_name(&path);
+            if !is_same_stem(&stem, &base) {
+                continue;
+            }
             match extension.as_str() {
-                _ if !is_same_stem(&stem, &base) => {}
                 "cbh" => headers.push(path),
                 _ => files.push(path),
             }
@@ -383,7 +385,8 @@ impl NewBase {
             move_to_free(&file, &to).map_err(about(&to))?;
         }
         if fs::symlink_metadata(self.path()).is_ok() {
-            let what = "the file system gives the files of this base other names; move them out";
+            let what = "the new base is whole, but its file system gives its files other names; \
+                 move all of them from here to the folder above";
             return Err(refused(&folder, what));
         }
         File::open(folder_of(&self.target))
