@@ -174,7 +174,7 @@ impl<'w, 'o> Comment<'w, 'o> {
 
     /// Writes a text that [has plain letters](has_plain_letters).
     fn plain_text(&mut self, text: &str) {
-        if has_short_words(text.as_bytes()) {
+        if needs_no_parting(text.as_bytes()) {
             let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
             self.word(first);
             if !rest.is_empty() {
@@ -229,8 +229,9 @@ fn has_plain_letters(text: &[u8]) -> bool {
     text.iter().fold(true, |all, byte| all & is_plain(*byte))
 }
 
-/// Whether a text is words with single blanks between them, none of great length.
-fn has_short_words(text: &[u8]) -> bool {
+/// Whether a text can be written as it stands: its words have single blanks between
+/// them, and none is long.
+fn needs_no_parting(text: &[u8]) -> bool {
     let (Some(first), Some(last)) = (text.first(), text.last()) else {
         return false;
     };

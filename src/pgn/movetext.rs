@@ -69,7 +69,8 @@ impl<'g> MoveText<'g, '_> {
             while let Some((main, visit)) = next.and_then(|id| Some((id, self.tree.visit(id)?))) {
                 let remarks = self.remarks(main);
                 if !remarks.is_empty() {
-                    needs_number |= self.remarks_before(main, CommentPlace::Before);
+                    let place = self.place_before(main);
+                    needs_number |= self.remarks_before(remarks, place);
                 }
                 self.number(half_move, needs_number);
                 needs_number = self.ply(visit.ply, remarks);
@@ -142,10 +143,11 @@ impl<'g> MoveText<'g, '_> {
     fn open(&mut self, variation: PlyId, half_move: u32) -> bool {
         let (number, len) = move_number(half_move);
         self.writer.open(b"(");
-        self.remarks_before(variation, CommentPlace::Opening);
+        let remarks = self.remarks(variation);
+        self.remarks_before(remarks, CommentPlace::Opening);
         self.writer.short_word(number, len);
         let first = self.tree.ply(variation);
-        first.is_some_and(|ply| self.ply(ply, self.remarks(variation)))
+        first.is_some_and(|ply| self.ply(ply, remarks))
     }
 
     /// Writes the move number where one belongs: before White's moves, and
@@ -238,17 +240,17 @@ impl<'g> MoveText<'g, '_> {
         }
     }
 
-    /// True if there was a comment.
-    #[inline]
-    fn remarks_before(&mut self, id: PlyId, place: CommentPlace) -> bool {
-        let remarks = self.remarks(id);
-        if remarks.is_empty() {
-            return false;
+    /// Where comments before a move in a line stand.
+    fn place_before(&self, id: PlyId) -> CommentPlace {
+        if self.private.names(id) {
+            CommentPlace::Named
+        } else {
+            CommentPlace::Before
         }
-        let place = match place {
-            CommentPlace::Before if self.private.names(id) => CommentPlace::Named,
-            place => place,
-        };
+    }
+
+    /// True if there was a comment.
+    fn remarks_before(&mut self, remarks: &'g [(PlyId, Annotation)], place: CommentPlace) -> bool {
         let before = self.writer.position();
         let remarks = remarks.iter().map(|(_, remark)| remark);
         self.comments(remarks, place);

@@ -369,7 +369,7 @@ impl Rights {
         }
         let mode = self.mode_of(made.is_dir(), has_group);
         match file.set_permissions(Permissions::from_mode(mode)) {
-            Err(error) if has_no_modes(&error) => Ok(()),
+            Err(error) if is_without_modes(&error) => Ok(()),
             set => set,
         }
     }
@@ -485,8 +485,9 @@ fn links_of(stat: &FileStat) -> u64 {
     u64::try_from(stat.st_nlink).unwrap_or(u64::MAX)
 }
 
-/// Returns whether an error says that a file system keeps no modes.
-fn has_no_modes(error: &io::Error) -> bool {
+/// Returns whether an error of setting a mode says that this user, or any on this file
+/// system, cannot.
+fn is_without_modes(error: &io::Error) -> bool {
     let kinds = [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported];
     kinds.contains(&error.kind())
 }

@@ -518,6 +518,7 @@ mod tests {
             let nothing = Compacted {
                 kept: done.kept,
                 bytes: [sizes[1]; 2],
+                cut: done.cut,
                 ..Compacted::default()
             };
             assert_eq!(compacted(&copy, &again), nothing, "{name}");
