@@ -309,6 +309,7 @@ impl BaseOnDisk {
                 storage::Error::ChangedOutside { .. } => {
                     "which fits the base as it was before: put that in its place, and mount it again"
                 }
+                storage::Error::TakenOver { .. } => "which that process brings into the base",
                 _ => "and the next writable mount writes them into the base",
             };
             let path = self.path.display();

@@ -173,10 +173,10 @@ impl<'g> MoveText<'g, '_> {
             Annotation::Symbols(symbols) => Some(*symbols),
             _ => None,
         });
-        let homeless = symbols.map(|symbols| (symbols, self.homeless_nags(symbols, remarks)));
         let mut place = CommentPlace::After;
         let mut before = self.writer.position();
-        if let Some((symbols, homeless)) = homeless {
+        if let Some(symbols) = symbols {
+            let homeless = self.homeless_nags(symbols, remarks);
             if !homeless.is_empty() {
                 place = CommentPlace::AfterNags;
             }

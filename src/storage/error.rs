@@ -114,7 +114,7 @@ impl fmt::Display for Error {
                 let pid = pid.map(|pid| format!("{pid} ")).unwrap_or_default();
                 write!(
                     f,
-                    "process {pid}writes to the base by another way, and has taken its saves over: \
+                    "process {pid}writes to the base by another way and has taken over its journal: \
                      {label}; unmount here, and mount one way only"
                 )
             }

@@ -98,12 +98,13 @@ impl JournalWriter {
     /// It need not be synced: the journal has no complete record that could
     /// come back.
     pub(super) fn take_over(&mut self, label: &str) -> Result<(), Error> {
+        self.owner = journal::encode_owner(label);
+        let file = self.file()?;
+        journal::write_owner(file.as_ref(), &self.owner).map_err(Error::io(&self.name))?;
         if self.records.is_empty() {
             self.write_new_header()?;
         }
-        self.owner = journal::encode_owner(label);
-        let file = self.file()?;
-        journal::write_owner(file.as_ref(), &self.owner).map_err(Error::io(&self.name))
+        Ok(())
     }
 
     /// Returns the open journal.

@@ -362,8 +362,8 @@ impl NewBase {
         let (mut files, mut headers) = (Vec::new(), Vec::new());
         for entry in fs::read_dir(self.folder()).map_err(&io)? {
             let path = entry.map_err(&io)?.path();
-            // Some file systems give names back in another case.
             let (stem, extension) = split_name(&path);
+            // Some file systems give names back in another case.
             if !is_same_stem(&stem, &base) {
                 continue;
             }

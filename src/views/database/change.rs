@@ -220,6 +220,7 @@ pub(super) fn error_of_store(error: &storage::Error) -> Error {
         {
             Error::Protected(error.to_string())
         }
+        storage::Error::TakenOver { .. } => Error::Protected(error.to_string()),
         storage::Error::Invalid { .. } => Error::TooLarge,
         storage::Error::ChangedOutside { .. } => Error::Stale,
         other => Error::Damaged(other.to_string()),
