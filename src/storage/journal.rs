@@ -231,12 +231,12 @@ pub(super) fn new_salt() -> u64 {
     RandomState::new().hash_one(0)
 }
 
-/// Records a writer of the base.
+/// Records the writer of the base.
 pub(super) fn write_owner(file: &dyn WritableFile, owner: &[u8]) -> io::Result<()> {
     file.write_at(HEADER_BYTES as u64, owner)
 }
 
-/// The bytes that tell of this process and its label.
+/// Encodes this process and its label as the writer of the base.
 pub(super) fn encode_owner(label: &str) -> Vec<u8> {
     let label = label.as_bytes();
     let label = label.get(..label.len().min(OWNER_BYTES - 6));
@@ -248,14 +248,14 @@ pub(super) fn encode_owner(label: &str) -> Vec<u8> {
     owner
 }
 
-/// The bytes that tell of the present or last writer.
+/// Reads the bytes of the present or last writer.
 pub(super) fn read_owner(file: &dyn Storage) -> io::Result<Vec<u8>> {
     let mut buffer = ReadBuffer::default();
     let owner = file.read_up_to(HEADER_BYTES as u64, OWNER_BYTES, &mut buffer)?;
     Ok(owner.to_vec())
 }
 
-/// The process id and the label of a writer, as far as they are there.
+/// Decodes the process id and the label of a writer, as far as they are there.
 pub(super) fn decode_owner(owner: &[u8]) -> (Option<u32>, String) {
     let pid = owner.get(..4).and_then(|bytes| bytes.try_into().ok());
     let length = owner.get(4..6).and_then(|bytes| bytes.try_into().ok());

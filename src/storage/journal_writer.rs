@@ -24,7 +24,7 @@ pub(super) struct JournalWriter {
     /// Stamp of a journal that is only read, at the time of reading.
     pub(super) seen: Option<Stamp>,
     pub(super) salt: u64,
-    /// What the journal says of this writer, which it writes once.
+    /// The bytes of this writer in the journal, written when it takes it over.
     owner: Vec<u8>,
     /// Offset of the next record.
     end: u64,
@@ -116,18 +116,19 @@ impl JournalWriter {
         self.file.clone().ok_or(Error::ReadOnly)
     }
 
-    /// Checks that the journal is open for appending and still has its name.
+    /// Checks that the journal is open for appending, still has its name, and is still
+    /// this writer's.
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnly`]; [`Error::Io`], also if the journal was renamed
-    /// meanwhile, as by a backup.
+    /// [`Error::ReadOnly`]; [`Error::TakenOver`]; [`Error::Io`], also if the journal was
+    /// renamed meanwhile, as by a backup.
     pub(super) fn ensure_own(&self) -> Result<(), Error> {
         let stamp = self.file()?.stamp().map_err(Error::io(&self.name))?;
         if stamp.links > 1 {
             return Err(Error::io(&self.name)(several_names(stamp.links)));
         }
-        Ok(())
+        self.ensure_not_taken_over()
     }
 
     /// Checks that no other writer has taken the journal over. The lock does not keep
@@ -166,13 +167,11 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Returns whether an earlier failure left nothing to be done.
-    pub(super) fn is_ready(&self) -> bool {
-        self.condition == Condition::Ready
-    }
-
     /// Does the work that an earlier failure left.
     pub(super) fn make_ready(&mut self) -> Result<(), Error> {
+        if self.condition != Condition::Ready {
+            self.ensure_not_taken_over()?;
+        }
         let done = match self.condition {
             Condition::Ready => Ok(()),
             Condition::CutBack => self.file()?.set_len(self.end),
@@ -192,6 +191,10 @@ impl JournalWriter {
                 self.condition = Condition::CutBack;
             }
             return Err(Error::io(&self.name)(error));
+        }
+        // One that another writer took over meanwhile keeps no record.
+        if let Err(taken @ Error::TakenOver { .. }) = self.ensure_not_taken_over() {
+            return Err(taken);
         }
         self.end += record.bytes.len() as u64;
         self.committed += 1;

@@ -226,7 +226,6 @@ impl Store {
             writer = self.writer();
         }
         writer.ensure_own()?;
-        writer.ensure_not_taken_over()?;
         writer.make_ready()?;
         if writer.is_staging != is_staging {
             return Err(staging());
@@ -241,9 +240,6 @@ impl Store {
         };
         let record = Arc::new(record);
         writer.append(Arc::clone(&record))?;
-        if let Err(taken @ Error::TakenOver { .. }) = writer.ensure_not_taken_over() {
-            return Err(taken);
-        }
         self.publish(&[record])?;
         Ok(true)
     }
@@ -264,7 +260,6 @@ impl Store {
             self.sync()?;
             let mut writer = self.writer();
             writer.ensure_own()?;
-            writer.ensure_not_taken_over()?;
             if writer.is_staging {
                 return Err(staging());
             }
@@ -318,10 +313,6 @@ impl Store {
         let _turn = self.turn.lock();
         let records = {
             let mut writer = self.writer();
-            if writer.synced >= wanted && writer.is_ready() {
-                return Ok(());
-            }
-            writer.ensure_not_taken_over()?;
             writer.make_ready()?;
             if writer.synced >= wanted {
                 return Ok(());
@@ -334,7 +325,6 @@ impl Store {
         let synced = file.sync();
         let mut writer = self.writer();
         self.ensure_synced(synced, &mut writer)?;
-        writer.ensure_not_taken_over()?;
         self.claim(&records)?;
         drop(writer);
         application.run(&records)?;
@@ -342,7 +332,6 @@ impl Store {
         let rest = writer.records.get(records.len()..).unwrap_or_default();
         if !rest.is_empty() {
             let rest = rest.to_vec();
-            writer.ensure_not_taken_over()?;
             writer.make_ready()?;
             let synced = file.sync();
             self.ensure_synced(synced, &mut writer)?;
@@ -555,7 +544,7 @@ impl Store {
             synced.map_err(Error::io(&self.journal))?;
             self.is_named.store(true, Relaxed);
         }
-        Ok(())
+        writer.ensure_not_taken_over()
     }
 
     /// Checks, before files of the base are written, that they are the ones the
