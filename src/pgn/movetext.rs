@@ -144,7 +144,9 @@ impl<'g> MoveText<'g, '_> {
         let (number, len) = move_number(half_move);
         self.writer.open(b"(");
         let remarks = self.remarks(variation);
-        self.remarks_before(remarks, CommentPlace::Opening);
+        if !remarks.is_empty() {
+            self.remarks_before(remarks, CommentPlace::Opening);
+        }
         self.writer.short_word(number, len);
         let first = self.tree.ply(variation);
         first.is_some_and(|ply| self.ply(ply, remarks))

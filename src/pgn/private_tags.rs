@@ -94,8 +94,8 @@ fn named_plies(game: &Game) -> (String, Vec<PlyId>) {
     };
     let with_texts = (0..texts.len()).filter_map(|index| tree.place(index));
     let with_one = with_texts.clone().filter(|at| texts_on(*at).before == 1);
-    let unnamed: Vec<PlyId> = with_one.filter(is_to_be_named).collect();
-    if unnamed.is_empty() {
+    let to_be_named: Vec<PlyId> = with_one.filter(is_to_be_named).collect();
+    if to_be_named.is_empty() {
         return (String::new(), Vec::new());
     }
     let numbers = half_moves(tree, &game.start);
@@ -104,8 +104,8 @@ fn named_plies(game: &Game) -> (String, Vec<PlyId>) {
     let taken: BTreeSet<(u32, San)> = next
         .filter_map(|next| spot_of(tree, &numbers, next))
         .collect();
-    let named = |at: &PlyId| Some((name_of(tree, &numbers, *at)?, *at));
-    let mut plies: Vec<(Name, PlyId)> = unnamed.iter().filter_map(named).collect();
+    let with_name = |at: &PlyId| Some((name_of(tree, &numbers, *at)?, *at));
+    let mut plies: Vec<(Name, PlyId)> = to_be_named.iter().filter_map(with_name).collect();
     // In no order of the ids, which are other ones when the text is read.
     plies.sort();
     let mut names = Vec::new();

@@ -335,6 +335,9 @@ pub struct Rights {
     group: u32,
 }
 
+/// Errors of setting a mode where this user, or the file system, cannot.
+const NO_MODES: [io::ErrorKind; 2] = [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported];
+
 impl Rights {
     /// Reads them from the regular file at `path`, which must not be a link.
     ///
@@ -369,7 +372,7 @@ impl Rights {
         }
         let mode = self.mode_of(made.is_dir(), has_group);
         match file.set_permissions(Permissions::from_mode(mode)) {
-            Err(error) if is_without_modes(&error) => Ok(()),
+            Err(error) if NO_MODES.contains(&error.kind()) => Ok(()),
             set => set,
         }
     }
@@ -483,13 +486,6 @@ fn stamp_of(stat: &FileStat) -> Stamp {
 )]
 fn links_of(stat: &FileStat) -> u64 {
     u64::try_from(stat.st_nlink).unwrap_or(u64::MAX)
-}
-
-/// Returns whether an error of setting a mode says that this user, or any on this file
-/// system, cannot.
-fn is_without_modes(error: &io::Error) -> bool {
-    let kinds = [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported];
-    kinds.contains(&error.kind())
 }
 
 #[cfg(test)]

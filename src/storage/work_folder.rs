@@ -78,16 +78,8 @@ impl WorkFolder {
         hidden.push(cut_name(name, MOST_NAME - 1 - ENDING.len()));
         hidden.push(ENDING);
         let path = directory.join(hidden);
-        let mut tries = 0..TRIES;
-        let mut lock = loop {
-            match locked(&path) {
-                Ok(Some(lock)) => break lock,
-                // The process that used it has just removed it.
-                Ok(None) if tries.next().is_some() => {}
-                Ok(None) => return Err(WorkFolderError::InUse),
-                Err(error) => return Err(error),
-            }
-        };
+        let locked = (0..TRIES).find_map(|_| locked(&path).transpose());
+        let mut lock = locked.unwrap_or(Err(WorkFolderError::InUse))?;
         if !ensure_marked(&path, &lock)? {
             let marked = lock.rewind().and_then(|()| lock.write_all(MARK));
             marked.map_err(WorkFolderError::Io)?;
@@ -229,10 +221,11 @@ fn open_lock(path: &Path) -> Result<File, WorkFolderError> {
         Err(error) => return Err(WorkFolderError::Io(error)),
     };
     if is_new && !is_empty_but_for_lock(path).map_err(WorkFolderError::Io)? {
-        // Another process may have begun anew since the look at the lock file.
-        let is_gone = fs::symlink_metadata(&file).is_err();
-        let in_between = WorkFolderError::Io(io::ErrorKind::NotFound.into());
-        return Err(if is_gone { not_ours() } else { in_between });
+        return Err(match fs::symlink_metadata(&file) {
+            // Another process has begun anew since the look at the lock file.
+            Ok(_) => WorkFolderError::Io(io::ErrorKind::NotFound.into()),
+            Err(_) => not_ours(),
+        });
     }
     // Another run may make it at the same time: one file serves both.
     File::options()

@@ -34,7 +34,7 @@ const NOT_IN_PATHS: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// What follows the last dot of a longer one is no extension.
+/// The longest extension of a file name, in bytes, its dot included.
 const MOST_EXTENSION_BYTES: usize = 32;
 
 /// The media folders of a base, seen as one.
@@ -143,16 +143,12 @@ impl Media {
         if !self.by_name.contains_key(&name) {
             return name;
         }
+        let dot = name.rfind('.');
+        let dot = dot.filter(|dot| name.len() - dot <= MOST_EXTENSION_BYTES);
+        let (stem, extension) = name.split_at(dot.unwrap_or(name.len()));
         let suffix = suffixes.entry(name.clone()).or_insert(1);
         loop {
             *suffix += 1;
-            let dot = name.rfind('.').unwrap_or(name.len());
-            let (stem, extension) = name.split_at(dot);
-            let (stem, extension) = if extension.len() > MOST_EXTENSION_BYTES {
-                (name.as_str(), "")
-            } else {
-                (stem, extension)
-            };
             let mut other = stem.to_owned();
             names::append_id_within(names::MAX_BYTES - extension.len(), &mut other, *suffix);
             other.push_str(extension);
