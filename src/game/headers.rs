@@ -119,7 +119,7 @@ impl PlayerName {
 }
 
 /// An event: the content of PGN's Event, Site and Event… tags.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tournament {
     /// Name of the event.
     pub title: String,
@@ -146,16 +146,27 @@ pub struct Tournament {
 impl Tournament {
     /// Resets all fields to "not given".
     pub fn clear(&mut self) {
-        let (mut title, mut place) = (
-            std::mem::take(&mut self.title),
-            std::mem::take(&mut self.place),
-        );
-        title.clear();
-        place.clear();
+        self.clone_from(&Tournament::default());
+    }
+}
+
+/// `clone_from` keeps the memory of the strings.
+impl Clone for Tournament {
+    fn clone(&self) -> Tournament {
+        let mut copy = Tournament::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, other: &Tournament) {
+        let mut title = std::mem::take(&mut self.title);
+        title.clone_from(&other.title);
+        let mut place = std::mem::take(&mut self.place);
+        place.clone_from(&other.place);
         *self = Tournament {
             title,
             place,
-            ..Tournament::default()
+            ..*other
         };
     }
 }
@@ -214,7 +225,7 @@ pub struct Speed {
 }
 
 /// A publication of games.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub struct Source {
     /// Title, such as `TWIC 1134`.
     pub title: String,
@@ -233,17 +244,33 @@ pub struct Source {
 impl Source {
     /// Resets all fields to "not given".
     pub fn clear(&mut self) {
-        self.title.clear();
-        self.publisher.clear();
-        self.published = Date::UNKNOWN;
-        self.version_date = Date::UNKNOWN;
-        self.version = 0;
-        self.quality = 0;
+        self.clone_from(&Source::default());
+    }
+}
+
+/// `clone_from` keeps the memory of the strings.
+impl Clone for Source {
+    fn clone(&self) -> Source {
+        let mut copy = Source::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, other: &Source) {
+        let mut title = std::mem::take(&mut self.title);
+        title.clone_from(&other.title);
+        let mut publisher = std::mem::take(&mut self.publisher);
+        publisher.clone_from(&other.publisher);
+        *self = Source {
+            title,
+            publisher,
+            ..*other
+        };
     }
 }
 
 /// A team.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub struct Team {
     /// Whether the game has a team at all. A team without a title is possible.
     pub is_given: bool,
@@ -262,18 +289,28 @@ pub struct Team {
 impl Team {
     /// Resets this to "no team".
     pub fn clear(&mut self) {
+        self.clone_from(&Team::default());
+    }
+}
+
+/// `clone_from` keeps the memory of the title.
+impl Clone for Team {
+    fn clone(&self) -> Team {
+        let mut copy = Team::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, other: &Team) {
         let mut title = std::mem::take(&mut self.title);
-        title.clear();
-        *self = Team {
-            title,
-            ..Team::default()
-        };
+        title.clone_from(&other.title);
+        *self = Team { title, ..*other };
     }
 }
 
 /// A label that games can share, in up to eight languages: English, German,
 /// French, Spanish, Italian, Dutch and two spare ones.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub struct GameLabel {
     /// The label in each language. All empty means "no label".
     pub titles: [String; GameLabel::LANGUAGES],
@@ -286,6 +323,19 @@ impl GameLabel {
     /// Resets this to "no label".
     pub fn clear(&mut self) {
         self.titles.iter_mut().for_each(String::clear);
+    }
+}
+
+/// `clone_from` keeps the memory of the titles.
+impl Clone for GameLabel {
+    fn clone(&self) -> GameLabel {
+        let mut copy = GameLabel::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, other: &GameLabel) {
+        self.titles.clone_from(&other.titles);
     }
 }
 

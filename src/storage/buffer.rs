@@ -134,6 +134,11 @@ impl ReadBuffer {
         }
     }
 
+    /// Returns whether it reads ahead, and what it gives may be older than the files.
+    pub(crate) fn reads_ahead(&self) -> bool {
+        self.windows.is_some()
+    }
+
     /// Stores `bytes` that were read in another way.
     pub(crate) fn put(&mut self, bytes: Vec<u8>) -> &[u8] {
         self.bytes = bytes;

@@ -29,6 +29,7 @@ use crate::game::{Defect, Game, Glimpse, Moments};
 use crate::storage::{ReadBuffer, Storage, Store, marked};
 pub use after_save::{Changes, Effects, GameChange};
 pub use entries::ListedRecord;
+use headers::LastEntities;
 use lists::CachedLists;
 pub use opening::Opener;
 
@@ -86,6 +87,7 @@ pub struct Decoded {
     pub mark: u64,
     pub(in crate::cbh) moves: MoveDecoder,
     pub(crate) buffer: ReadBuffer,
+    last: LastEntities,
 }
 
 /// The blob of `.cbg` and the record of `.cba` of one game, as stored.
@@ -467,6 +469,7 @@ impl Database {
             moves,
             buffer,
             mark,
+            ..
         } = decoded;
         let decode = |blob: &[u8]| {
             *mark = marked(record.move_count.into(), blob);

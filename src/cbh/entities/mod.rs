@@ -70,7 +70,7 @@ use fields::Fields;
 
 use super::{CodePage, FileKind};
 use crate::bytes::{BytePatch, ByteReader, Malformed};
-use crate::storage::{ReadBuffer, Storage};
+use crate::storage::{ReadBuffer, Storage, next_file_number};
 
 /// Signature at offset 8 of the header.
 const SIGNATURE: i32 = 1_234_567_890;
@@ -100,7 +100,7 @@ const SAMPLE_BYTES: usize = 1 << 16;
 /// Data layout of one kind of entity.
 pub(super) trait EntityLayout {
     /// The decoded data.
-    type Value: Default;
+    type Value: Clone + Default;
 
     /// Length of the data of a record, in bytes.
     const DATA_BYTES: usize;
@@ -163,7 +163,18 @@ pub(super) struct EntityFile<K> {
     /// Defect of the header. `header` is then derived from the length of the
     /// file.
     fault: Option<Malformed>,
+    /// Number of this open file, unique in the process.
+    number: u64,
     kind: PhantomData<K>,
+}
+
+/// The entity of a kind that was read last: most games have the same event, source and
+/// annotator as the game before.
+#[derive(Debug, Default)]
+pub(in crate::cbh) struct LastRead<V> {
+    /// The number of the open file and the id; `None` if nothing is kept.
+    of: Option<(u64, u32)>,
+    value: V,
 }
 
 /// Error of reading an entity.
@@ -209,6 +220,7 @@ impl<K: EntityLayout> EntityFile<K> {
             claimed,
             data_end,
             fault,
+            number: next_file_number(),
             storage,
             kind: PhantomData,
         })
@@ -219,6 +231,7 @@ impl<K: EntityLayout> EntityFile<K> {
         EntityFile {
             storage,
             fault: self.fault.clone(),
+            number: next_file_number(),
             ..*self
         }
     }
@@ -331,6 +344,34 @@ impl<K: EntityLayout> EntityFile<K> {
         }
         reader.skip(LINK_BYTES - 4).map_err(malformed)?;
         K::decode(reader.rest(), page, value).map_err(malformed)
+    }
+
+    /// As [`read`](EntityFile::read), but keeps the entity in `last`, and reads it only
+    /// if another one is there. Only a buffer that reads ahead may be older than the file,
+    /// so with any other nothing is kept.
+    ///
+    /// # Errors
+    ///
+    /// As of [`read`](EntityFile::read).
+    pub(super) fn read_or_repeat(
+        &self,
+        id: u32,
+        page: CodePage,
+        buffer: &mut ReadBuffer,
+        last: &mut LastRead<K::Value>,
+        value: &mut K::Value,
+    ) -> Result<(), LookupError> {
+        let this = Some((self.number, id));
+        if last.of != this {
+            last.of = None;
+            if !buffer.reads_ahead() {
+                return self.read(id, page, buffer, value);
+            }
+            self.read(id, page, buffer, &mut last.value)?;
+            last.of = this;
+        }
+        value.clone_from(&last.value);
+        Ok(())
     }
 
     /// Whether the entity can be read.

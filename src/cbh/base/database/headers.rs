@@ -1,11 +1,11 @@
 //! Reads the headers of a game from its records and entities.
 
 use super::{Database, Decoded, record_offset};
-use crate::cbh::entities::{EntityFile, EntityLayout, LookupError};
+use crate::cbh::entities::{EntityFile, EntityLayout, LastRead, LookupError};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::record::GameRecord;
 use crate::cbh::{Error, FileKind, GameId};
-use crate::game::{Defect, GameResult};
+use crate::game::{Defect, GameLabel, GameResult, Source, Team, Tournament};
 use crate::storage::ReadBuffer;
 
 impl Database {
@@ -21,6 +21,7 @@ impl Database {
             game,
             defects,
             buffer,
+            last,
             ..
         } = decoded;
         let headers = &mut game.headers;
@@ -62,40 +63,46 @@ impl Database {
             &mut headers.black,
         )?;
         let tournament = record.tournament;
-        lookup.read(
+        lookup.read_or_repeat(
             FileKind::Tournaments,
             &self.tournaments,
             tournament,
+            &mut last.tournament,
             &mut headers.tournament,
         )?;
-        lookup.read(
+        lookup.read_or_repeat(
             FileKind::Annotators,
             &self.annotators,
             record.annotator,
+            &mut last.annotator,
             &mut headers.annotator,
         )?;
-        lookup.read(
+        lookup.read_or_repeat(
             FileKind::Sources,
             &self.sources,
             record.source,
+            &mut last.source,
             &mut headers.source,
         )?;
         lookup.read_optional(
             FileKind::Teams,
             self.teams.as_ref(),
             extended.white_team,
+            &mut last.white_team,
             &mut headers.white_team,
         )?;
         lookup.read_optional(
             FileKind::Teams,
             self.teams.as_ref(),
             extended.black_team,
+            &mut last.black_team,
             &mut headers.black_team,
         )?;
         lookup.read_optional(
             FileKind::Tags,
             self.tags.as_ref(),
             extended.tag,
+            &mut last.tag,
             &mut headers.tag,
         )?;
         if let Some(top_games) = &self.top_games {
@@ -110,6 +117,17 @@ impl Database {
         }
         Ok(())
     }
+}
+
+/// The entities of the game that was read last which the next game may share.
+#[derive(Debug, Default)]
+pub(in crate::cbh) struct LastEntities {
+    tournament: LastRead<Tournament>,
+    annotator: LastRead<String>,
+    source: LastRead<Source>,
+    white_team: LastRead<Team>,
+    black_team: LastRead<Team>,
+    tag: LastRead<GameLabel>,
 }
 
 /// Reads the entities of one game and notes the unreadable ones.
@@ -127,11 +145,35 @@ impl Lookup<'_> {
         id: u32,
         value: &mut K::Value,
     ) -> Result<(), Error> {
-        match file.read(id, self.database.page, self.buffer, value) {
+        let read = file.read(id, self.database.page, self.buffer, value);
+        self.note(kind, read, value)
+    }
+
+    /// As [`read`](Lookup::read), unless `last` is this entity.
+    fn read_or_repeat<K: EntityLayout>(
+        &mut self,
+        kind: FileKind,
+        file: &EntityFile<K>,
+        id: u32,
+        last: &mut LastRead<K::Value>,
+        value: &mut K::Value,
+    ) -> Result<(), Error> {
+        let read = file.read_or_repeat(id, self.database.page, self.buffer, last, value);
+        self.note(kind, read, value)
+    }
+
+    /// Notes that an entity could not be read, in which case nothing is known of it.
+    fn note<V: Default>(
+        &mut self,
+        kind: FileKind,
+        read: Result<(), LookupError>,
+        value: &mut V,
+    ) -> Result<(), Error> {
+        match read {
             Ok(()) => Ok(()),
             Err(LookupError::Io(source)) => Err(self.database.io(kind, source)),
             Err(LookupError::Fault(offset, what)) => {
-                *value = K::Value::default();
+                *value = V::default();
                 self.defects.push(Defect {
                     file: kind.extension(),
                     offset,
@@ -143,15 +185,16 @@ impl Lookup<'_> {
     }
 
     /// A negative id means "none". Without the file, the entity is unknown.
-    pub(super) fn read_optional<K: EntityLayout>(
+    fn read_optional<K: EntityLayout>(
         &mut self,
         kind: FileKind,
         file: Option<&EntityFile<K>>,
         id: i32,
+        last: &mut LastRead<K::Value>,
         value: &mut K::Value,
     ) -> Result<(), Error> {
         if let (Ok(id), Some(file)) = (u32::try_from(id), file) {
-            return self.read(kind, file, id, value);
+            return self.read_or_repeat(kind, file, id, last, value);
         }
         *value = K::Value::default();
         Ok(())
