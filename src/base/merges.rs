@@ -2,12 +2,14 @@
 //! text, to take it back by.
 //!
 //! ```text
-//! cbfs merge 1    players
+//! cbfs merge 2    players
 //! pair    0   <record of the one that went, hexadecimal>   <that of the one that stays>    Kasparov, G
-//! game    17  white   0
+//! game    17  white   0   2b07c4f1a90e5d36
 //! ```
 //!
-//! Fields are separated by tabs. Each `game` names the pair whose first it named.
+//! Fields are separated by tabs. Each `game` names the pair whose first it named, and its
+//! [stamp](Saver::stamp_of): in another base, or after a copy that left games out, another
+//! game has the number.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -19,11 +21,11 @@ use std::path::{Path, PathBuf};
 
 use shakmaty::Color;
 
-use crate::cbh::{EntityId, EntityKind, GameId, ReferenceSite, SaveError, Saver};
+use crate::cbh::{EntityId, EntityKind, Error, GameId, ReferenceSite, SaveError, Saver};
 use crate::storage::{name_of_set_elsewhere, open_regular};
 
 /// The first field of the first line.
-const HEAD: &str = "cbfs merge 1";
+const HEAD: &str = "cbfs merge 2";
 
 /// More merges of a base are not kept: the oldest goes.
 const MOST_KEPT: usize = 100;
@@ -44,14 +46,25 @@ pub struct MergedPair {
     pub name: String,
 }
 
+/// A place in a game that named an entity that went.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MergedMention {
+    game: GameId,
+    side: Option<Color>,
+    /// The number of the pair.
+    pair: u32,
+    /// That of the game.
+    stamp: u64,
+}
+
 /// A merge, as far as it can be taken back.
 #[derive(Debug)]
 pub struct Merged {
     kind: EntityKind,
     /// Pairs of the entity that was removed and the one that stays.
     pub pairs: Vec<MergedPair>,
-    /// The game, the side, the pair.
-    pub mentions: Vec<(GameId, Option<Color>, u32)>,
+    /// In the order of the games.
+    pub mentions: Vec<MergedMention>,
 }
 
 impl Merged {
@@ -79,9 +92,18 @@ impl Merged {
         let mut mentions = Vec::new();
         saver.replace_references(kind, ALL_GAMES, &mut |mention| {
             let ReferenceSite { game, side, entity } = mention;
-            mentions.extend(numbers.get(&entity).map(|pair| (game, side, *pair)));
+            let merged = |pair: &u32| MergedMention {
+                game,
+                side,
+                pair: *pair,
+                stamp: 0,
+            };
+            mentions.extend(numbers.get(&entity).map(merged));
             None
         })?;
+        for mention in &mut mentions {
+            mention.stamp = saver.stamp_of(mention.game)?;
+        }
         Ok(Merged {
             kind,
             pairs: kept,
@@ -107,20 +129,42 @@ impl Merged {
         Ok(())
     }
 
+    /// Forgets what it changed in games whose numbers other games have now.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`].
+    pub fn forget_others(&mut self, saver: &Saver<'_>) -> Result<(), SaveError> {
+        let mut same = Vec::with_capacity(self.mentions.len());
+        for mention in self.mentions.drain(..) {
+            match saver.stamp_of(mention.game) {
+                Ok(stamp) if stamp != mention.stamp => {}
+                Ok(_) => same.push(mention),
+                // There is no record of the number.
+                Err(SaveError::Base(Error::NotUsed(_))) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.mentions = same;
+        Ok(())
+    }
+
     /// How many of the games with these numbers it changes.
     pub fn count_games(&self, numbers: &Range<u32>) -> usize {
         let games = self
             .mentions
-            .chunk_by(|(one, ..), (next, ..)| one == next)
+            .chunk_by(|one, next| one.game == next.game)
             .filter_map(|of_game| of_game.first());
-        games.filter(|(game, ..)| numbers.contains(&game.0)).count()
+        games
+            .filter(|first| numbers.contains(&first.game.0))
+            .count()
     }
 
     /// Ranges of the numbers of its games, of about so many mentions each.
     pub fn parts(&self, at_once: usize) -> impl Iterator<Item = Range<u32>> + '_ {
         let mut start = 0;
         self.mentions.chunks(at_once).filter_map(move |some| {
-            let end = some.last()?.0.0.saturating_add(1);
+            let end = some.last()?.game.0.saturating_add(1);
             // Both sides of a game are changed together.
             let part = start..end;
             start = end;
@@ -128,19 +172,22 @@ impl Merged {
         })
     }
 
-    /// How many of its mentions are still as it made them.
+    /// How many of its mentions are still as it made them; and as they were before, since
+    /// it was broken off.
     ///
     /// # Errors
     ///
     /// [`SaveError`].
-    pub fn count_left(&self, saver: &mut Saver<'_>) -> Result<usize, SaveError> {
-        let into = self.ids_that_stay(saver)?;
-        let mut left = 0;
-        self.find(saver, ALL_GAMES, &into, &mut |_| {
-            left += 1;
-            None
-        })?;
-        Ok(left)
+    pub fn count_left(&self, saver: &mut Saver<'_>) -> Result<[usize; 2], SaveError> {
+        let ids = [self.ids_that_stay(saver)?, self.ids_that_went(saver)?];
+        let mut counts = [0; 2];
+        for (ids, count) in ids.iter().zip(&mut counts) {
+            self.find(saver, ALL_GAMES, ids, &mut |_| {
+                *count += 1;
+                None
+            })?;
+        }
+        Ok(counts)
     }
 
     /// Plans to take it back in the games with these numbers, where the mentions are
@@ -172,9 +219,16 @@ impl Merged {
     }
 
     fn ids_that_stay(&self, saver: &mut Saver<'_>) -> Result<Vec<Option<EntityId>>, SaveError> {
-        let pairs = self.pairs.iter();
-        pairs
-            .map(|pair| saver.find_entity_data(self.kind, &pair.into))
+        let records = self.pairs.iter().map(|pair| &pair.into);
+        records
+            .map(|data| saver.find_entity_data(self.kind, data))
+            .collect()
+    }
+
+    fn ids_that_went(&self, saver: &mut Saver<'_>) -> Result<Vec<Option<EntityId>>, SaveError> {
+        let records = self.pairs.iter().map(|pair| &pair.from);
+        records
+            .map(|data| saver.find_entity_data(self.kind, data))
             .collect()
     }
 
@@ -189,18 +243,18 @@ impl Merged {
         other: &mut dyn FnMut(usize) -> Option<EntityId>,
     ) -> Result<Vec<ReferenceSite>, SaveError> {
         // They come in the order of the games, as they were noted.
-        let before = |(game, ..): &(GameId, _, _)| game.0 < games.start;
+        let before = |it: &MergedMention| it.game.0 < games.start;
         let first = self.mentions.partition_point(before);
         let mut rest = self.mentions.get(first..).unwrap_or_default();
         saver.replace_references(self.kind, games, &mut |mention| {
-            while let [(game, ..), others @ ..] = rest
-                && *game < mention.game
+            while let [first, others @ ..] = rest
+                && first.game < mention.game
             {
                 rest = others;
             }
-            let mut of_game = rest.iter().take_while(|(game, ..)| *game == mention.game);
-            let (.., pair) = of_game.find(|(_, side, _)| *side == mention.side)?;
-            let pair = *pair as usize;
+            let mut of_game = rest.iter().take_while(|it| it.game == mention.game);
+            let merged = of_game.find(|it| it.side == mention.side)?;
+            let pair = merged.pair as usize;
             let is_named = *named.get(pair)? == Some(mention.entity);
             is_named.then(|| other(pair)).flatten()
         })
@@ -212,9 +266,14 @@ impl Merged {
             let name = name.replace(['\t', '\n', '\r'], " ");
             writeln!(out, "pair\t{number}\t{}\t{}\t{name}", hex(from), hex(into))?;
         }
-        for (game, side, pair) in &self.mentions {
-            let side = side.map_or("-", |side| side.fold_wb("white", "black"));
-            writeln!(out, "game\t{}\t{side}\t{pair}", game.0)?;
+        for mention in &self.mentions {
+            let side = mention
+                .side
+                .map_or("-", |side| side.fold_wb("white", "black"));
+            let MergedMention {
+                game, pair, stamp, ..
+            } = mention;
+            writeln!(out, "game\t{}\t{side}\t{pair}\t{stamp:016x}", game.0)?;
         }
         Ok(())
     }
@@ -258,7 +317,7 @@ impl Merged {
                 };
                 is_next.then(|| self.pairs.push(pair))
             }
-            ["game", game, side, pair] => {
+            ["game", game, side, pair, stamp] => {
                 let side = match *side {
                     "white" => Some(Color::White),
                     "black" => Some(Color::Black),
@@ -266,7 +325,12 @@ impl Merged {
                     _ => return None,
                 };
                 let pair: u32 = pair.parse().ok()?;
-                let mention = (GameId(game.parse().ok()?), side, pair);
+                let mention = MergedMention {
+                    game: GameId(game.parse().ok()?),
+                    side,
+                    pair,
+                    stamp: u64::from_str_radix(stamp, 16).ok()?,
+                };
                 let is_known = (pair as usize) < self.pairs.len();
                 is_known.then(|| self.mentions.push(mention))
             }
@@ -276,7 +340,7 @@ impl Merged {
 }
 
 fn no_record() -> io::Error {
-    io::Error::other("this is no record of a merge")
+    io::Error::other("this is no record of a merge that this version of cbfs can take back")
 }
 
 fn about(path: &Path, error: &io::Error) -> io::Error {
@@ -409,7 +473,14 @@ mod tests {
                 into: Vec::new(),
                 name: "SV\tA".to_owned(),
             }],
-            mentions: vec![(GameId(7), Some(Color::Black), 0), (GameId(9), None, 0)],
+            mentions: [(7, Some(Color::Black)), (9, None)]
+                .map(|(game, side)| MergedMention {
+                    game: GameId(game),
+                    side,
+                    pair: 0,
+                    stamp: 0x0a_bcde,
+                })
+                .into(),
         };
         let written = |merged: &Merged| {
             let mut text = Vec::new();
@@ -426,12 +497,13 @@ mod tests {
     fn an_invalid_record_is_rejected() {
         for text in [
             "",
-            "cbfs merge 2\tplayers\n",
-            "cbfs merge 1\tgames\n",
-            "cbfs merge 1\tplayers\ngame\t1\twhite\t0\n",
-            "cbfs merge 1\tplayers\npair\t1\t\t\tx\n",
-            "cbfs merge 1\tplayers\npair\t0\t0\t\tx\n",
-            "cbfs merge 1\tplayers\npair\t0\t\u{e9}\t\tx\n",
+            "cbfs merge 1\tplayers\n",
+            "cbfs merge 2\tgames\n",
+            "cbfs merge 2\tplayers\ngame\t1\twhite\t0\t0\n",
+            "cbfs merge 2\tplayers\npair\t0\t\t\tx\ngame\t1\twhite\t0\n",
+            "cbfs merge 2\tplayers\npair\t1\t\t\tx\n",
+            "cbfs merge 2\tplayers\npair\t0\t0\t\tx\n",
+            "cbfs merge 2\tplayers\npair\t0\t\u{e9}\t\tx\n",
         ] {
             assert!(Merged::read(text.as_bytes()).is_err(), "{text:?}");
         }

@@ -2,6 +2,7 @@
 //! of another; and takes that back.
 
 use std::collections::HashMap;
+use std::fmt::{Display, Write as _};
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -221,13 +222,42 @@ impl PartialMerge<'_> {
 fn take_back(args: &Args, base: &mut OpenBase, quiet: bool) -> Result<Option<String>, Failure> {
     let nothing = || Failure::about(&args.base, "there is no merge of it to take back");
     let last = merges_of(&args.base)?.last().map_err(Failure::new)?;
-    let (record, merged) = last.ok_or_else(nothing)?;
+    let (record, mut merged) = last.ok_or_else(nothing)?;
     let path = args.base.as_path();
-    let left = change::look((base, path), |saver| merged.count_left(saver))?;
     let all = merged.mentions.len();
-    let back = match all - left {
-        0 => count_of(merged.count_games(&ALL_GAMES), "game"),
-        changed => format!("but for {changed} of {all} places in games, changed since"),
+    let [left, unmerged] = change::look((base, path), |saver| {
+        merged.forget_others(saver)?;
+        merged.count_left(saver)
+    })?;
+    if left == 0 && all > 0 {
+        let failed = |why: &dyn Display| Err(Failure::about(&args.base, why));
+        if unmerged < all {
+            let kept = record.display();
+            return failed(&format_args!(
+                "no game is as its last merge left it; nothing was changed. Remove {kept} to take \
+                 back the merge before"
+            ));
+        }
+        fs::remove_file(&record).map_err(|error| Failure::about(&record, error))?;
+        return failed(
+            &"its last merge was broken off before it changed a game, and is forgotten now",
+        );
+    }
+    let back = if left == all {
+        count_of(merged.count_games(&ALL_GAMES), "game")
+    } else {
+        let mut back = format!("{left} of {all} places in games");
+        let others = [
+            (unmerged, "were not merged yet"),
+            (
+                all - left - unmerged,
+                "were changed since, or are other games now",
+            ),
+        ];
+        for (count, why) in others.iter().filter(|(count, _)| *count > 0) {
+            let _ = write!(back, "; {count} {why}");
+        }
+        back
     };
     let names = merged.pairs.iter().map(|pair| format!("\"{}\"", pair.name));
     let names = match merged.pairs.len() {
@@ -281,7 +311,7 @@ impl<'n> KnownNames<'n> {
         }
         let numbered = name.rsplit_once(" ~").and_then(|(name, id)| {
             let id = EntityId(id.parse().ok()?);
-            (self.names.get(id)? == name).then_some(id)
+            (on_one_line(self.names.get(id)?) == name).then_some(id)
         });
         numbered.ok_or_else(|| {
             let like = alike(self.names, name);
@@ -289,6 +319,11 @@ impl<'n> KnownNames<'n> {
             format!("the base has nothing called \"{name}\"{like}")
         })
     }
+}
+
+/// A name as a list of names shows it.
+pub(super) fn on_one_line(name: &str) -> String {
+    name.replace(['\t', '\n', '\r'], " ")
 }
 
 /// Some names that begin with the same word.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use super::change::count_of;
-use super::merge::{self, KnownNames, NameMerge};
+use super::merge::{self, KnownNames, NameMerge, on_one_line};
 use super::reviewed::{self, ReviewedLines};
 use super::{Failure, print};
 use crate::base::{Alike, Base, Likeness, alike_names};
@@ -90,7 +90,7 @@ impl<'n> ListedNames<'n> {
 
     fn name(&self, id: EntityId) -> String {
         let name = self.names.get(id).unwrap_or_default();
-        let shown = name.replace(['\t', '\n', '\r'], " ");
+        let shown = on_one_line(name);
         if self.several.contains(name) || shown != name {
             format!("{shown} ~{}", id.0)
         } else {
@@ -109,26 +109,36 @@ fn apply(
     let names = names.map_err(|error| args.failed(error))?;
     let known = KnownNames::of(&names);
     let mut into: HashMap<EntityId, EntityId> = HashMap::new();
+    // Of a name on several lines, as of three spellings, those behind the first.
+    let mut further = Vec::new();
+    let of_line =
+        |number: usize, why: &str| Failure::new(format_args!("line {number} of the list: {why}"));
     for line in list {
         let (number, line) = line?;
-        let about = |why: String| Failure::new(format_args!("line {number} of the list: {why}"));
         let mut fields = line.split('\t');
         if fields.next() != Some(MERGE) {
             continue;
         }
         let name = fields.next().unwrap_or_default();
         let other = fields.nth(1).unwrap_or_default();
-        let find = |name| known.find(name).map_err(about);
+        let find = |name| known.find(name).map_err(|why| of_line(number, &why));
         let (name, other) = (find(name)?, find(other)?);
-        if name == other || into.insert(name, other).is_some_and(|it| it != other) {
-            return Err(about(
-                "this name is merged into itself, or into two others".to_owned(),
-            ));
+        if name == other {
+            return Err(of_line(number, "this name is merged into itself"));
+        }
+        if *into.entry(name).or_insert(other) != other {
+            further.push((number, name, other));
         }
     }
     let pairs = ends_of(&into).ok_or_else(|| {
         Failure::new("the list merges names in a circle; each must end in a name that stays")
     })?;
+    let ends: HashMap<EntityId, EntityId> = pairs.iter().copied().collect();
+    for (number, name, other) in further {
+        if ends.get(&name) != Some(ends.get(&other).unwrap_or(&other)) {
+            return Err(of_line(number, "this name is merged into two others"));
+        }
+    }
     if pairs.is_empty() {
         let why = format!("the list has no line that begins with {MERGE}; nothing was changed");
         return Err(Failure::new(why));

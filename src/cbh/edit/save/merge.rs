@@ -10,6 +10,7 @@ use crate::cbh::entities::{EntityId, EntityKind};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::record::{self, GameRecord, RECORD_BYTES, TextRecord};
 use crate::cbh::{FileKind, GameId, RecordKind};
+use crate::storage::marked;
 
 /// A place of a game or text that names an entity of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,28 @@ impl Saver<'_> {
             self.mention(kind, of_game)?;
         }
         Ok(found.into_iter().map(|(mention, _)| mention).collect())
+    }
+
+    /// Returns a number that tells a game or text from others, whatever is saved into it:
+    /// of its stamp of creation, which no other has, or else of what is less often another,
+    /// where it is, date, result, round, ratings and opening.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`], also if there is no such record.
+    pub fn stamp_of(&self, id: GameId) -> Result<u64, SaveError> {
+        let extended = self.database.extended_bytes(id)?;
+        let extended = ExtendedRecord::decode(extended.as_deref().unwrap_or_default());
+        if extended.created != 0 {
+            return Ok(marked(0, &extended.created.to_le_bytes()));
+        }
+        let bytes = self.database.header_bytes(id)?;
+        let part = |part: Range<usize>| bytes.get(part).unwrap_or_default();
+        let place = marked(1, part(1..5));
+        Ok(match record::decode_kind(&bytes) {
+            Some((RecordKind::Text, _)) => place,
+            _ => marked(place, part(24..37)),
+        })
     }
 
     /// Returns the name of an entity.
