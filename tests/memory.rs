@@ -475,7 +475,7 @@ fn repaired_and_compacted(folder: &Path) -> usize {
         let base = opened(folder);
         let target = tempfile::tempdir().unwrap();
         let new_base = NewBase::begin(&target.path().join("tidy.cbh")).unwrap();
-        compact(&base, &new_base, &|_| {}).unwrap();
+        compact(&base, &new_base, &|_| true).unwrap();
         base.store.close().unwrap();
     });
     let (repairing, ()) = peak_of("repair", || {

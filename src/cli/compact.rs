@@ -1,8 +1,10 @@
 //! `cbfs compact`: copies a base without its unused parts.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
 
-use super::{Failure, change, print, progress};
+use super::{Failure, change, print, progress, signals};
 use crate::cbh::{self, ChangeError, Compacted, NewBase, OpenBase};
 
 /// Arguments of `cbfs compact`.
@@ -34,6 +36,9 @@ fn not_copied(args: &Args, error: ChangeError) -> Failure {
     if error.is_without_room() {
         return Failure::about(&args.new, "there is no room for the copy; none was made");
     }
+    if error.io_kind() == Some(ErrorKind::Interrupted) {
+        return Failure::not_made(&args.new, &ErrorKind::Interrupted.into());
+    }
     change::failed(&args.base, error)
 }
 
@@ -47,8 +52,13 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let base = OpenBase::to_copy(&args.base, &options);
     let base = base.map_err(|error| not_opened(args, error))?;
     let new_base = NewBase::begin(&args.new).map_err(Failure::new)?;
+    let ending = signals::block_unless_ignored().map_err(Failure::new)?;
+    let is_ended = signals::flag_on_signal(ending);
     let bar = progress::bar(base.database.last_id(), quiet);
-    let done = cbh::compact(&base, &new_base, &|records| bar.inc(records));
+    let done = cbh::compact(&base, &new_base, &|records| {
+        bar.inc(records);
+        !is_ended.load(Relaxed)
+    });
     let done = done.map_err(|error| not_copied(args, error))?;
     new_base.finish().map_err(Failure::new)?;
     bar.finish_and_clear();

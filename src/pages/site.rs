@@ -42,6 +42,7 @@ pub fn write(maker: Maker<'_>, to: &Path, progress: &mut Progress<'_>) -> io::Re
             written: Written::default(),
         };
         site.write_all(progress)?;
+        maker.base.ensure_unchanged()?;
         Ok(site.written)
     })
 }

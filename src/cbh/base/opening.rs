@@ -42,15 +42,19 @@ impl From<SaveError> for ChangeError {
 }
 
 impl ChangeError {
+    /// The kind of error of a file, if it is one.
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            ChangeError::Save(SaveError::Base(Error::Io { source, .. }))
+            | ChangeError::Store(storage::Error::Io { source, .. }) => Some(source.kind()),
+            _ => None,
+        }
+    }
+
     /// Returns whether the disk was full.
     pub fn is_without_room(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
-        let (ChangeError::Save(SaveError::Base(Error::Io { source, .. }))
-        | ChangeError::Store(storage::Error::Io { source, .. })) = self
-        else {
-            return false;
-        };
-        matches!(source.kind(), StorageFull | QuotaExceeded)
+        matches!(self.io_kind(), Some(StorageFull | QuotaExceeded))
     }
 
     /// Returns whether the journal, or the note beside it, prevents the

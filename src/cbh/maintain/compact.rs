@@ -56,7 +56,7 @@ pub struct Compacted {
 }
 
 /// Copies `base` compacted into `new_base`. `progress` is called with the
-/// number of records copied since the last call.
+/// number of records copied since the last call; false ends the work.
 ///
 /// # Errors
 ///
@@ -64,7 +64,7 @@ pub struct Compacted {
 pub fn compact(
     base: &OpenBase,
     new_base: &NewBase,
-    progress: &dyn Fn(u64),
+    progress: &dyn Fn(u64) -> bool,
 ) -> Result<Compacted, ChangeError> {
     let mut copy = Copy {
         base,
@@ -78,7 +78,7 @@ pub fn compact(
         copy.entities(file, &uses)?;
     }
     let moves = copy.blobs(FileKind::Moves, progress)?;
-    let remarks = copy.blobs(FileKind::Annotations, &|_| {})?;
+    let remarks = copy.blobs(FileKind::Annotations, &|_| progress(0))?;
     copy.records(&moves, &remarks)?;
     copy.done.cut = moves.cut_count() + remarks.cut_count();
     copy.companions()?;
@@ -213,7 +213,7 @@ impl Copy<'_> {
     }
 
     /// Copies the blobs of a file.
-    fn blobs(&self, file: FileKind, progress: &dyn Fn(u64)) -> Result<Blobs, ChangeError> {
+    fn blobs(&self, file: FileKind, progress: &dyn Fn(u64) -> bool) -> Result<Blobs, ChangeError> {
         let database = self.database;
         let Some(storage) = database.storage(file) else {
             let what = "it cannot be opened".to_owned();
@@ -233,8 +233,11 @@ impl Copy<'_> {
                 let ids = (record.id, GameId(number));
                 blobs.copy(storage, offset, ids, &mut out).map_err(io)?;
             }
-            progress(1);
-            Ok(())
+            if progress(1) {
+                Ok(())
+            } else {
+                Err(io(io::ErrorKind::Interrupted.into()))
+            }
         })?;
         blobs.end(storage, &mut out).map_err(io)?;
         let out = out.into_inner().map_err(|error| io(error.into_error()))?;
@@ -472,7 +475,10 @@ mod tests {
     fn compacted(base: &OpenBase, to: &Path) -> Compacted {
         let new_base = NewBase::begin(to).unwrap();
         let seen = std::cell::Cell::new(0);
-        let progress = |more| seen.set(seen.get() + more);
+        let progress = |more| {
+            seen.set(seen.get() + more);
+            true
+        };
         let done = compact(base, &new_base, &progress).unwrap();
         assert_eq!(seen.get(), u64::from(done.kept));
         new_base.finish().unwrap();
@@ -481,6 +487,18 @@ mod tests {
 
     fn opened(path: &Path) -> OpenBase {
         OpenBase::to_read(path, &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn a_copy_that_is_broken_off_leaves_nothing() {
+        let (folder, path) = samples::copy_of("sample");
+        let files = || fs::read_dir(folder.path()).unwrap().count();
+        let before = files();
+        let new_base = NewBase::begin(&folder.path().join("copy.cbh")).unwrap();
+        let stopped = compact(&opened(&path), &new_base, &|_| false).unwrap_err();
+        assert_eq!(stopped.io_kind(), Some(io::ErrorKind::Interrupted));
+        drop(new_base);
+        assert_eq!(files(), before);
     }
 
     #[test]
