@@ -639,6 +639,8 @@ fn names_of_games_say_what_they_are_and_only_the_number_counts() {
          test \"$(stat -c %h games/000004.pgn)\" = \"$(find games players tournaments annotators sources teams eco years -samefile games/000004.pgn | wc -l)\"\n\
          old=$(echo games/000004*); sed 's/1859/1858/' \"$old\" > games/t && mv games/t 'games/000004 then.pgn'\n\
          ! rm \"$old\" 2> /dev/null; ls games | sed -n 4p\n\
+         old=$(echo games/000004*); sed 's/1858/1857/' \"$old\" > games/t && mv games/t \"$old\"\n\
+         ! rm \"$old\" 2> /dev/null; sed -i 's/1857/1858/' games/000004.pgn\n\
          rm games/000005*; ls deleted | head -2; mv deleted/000005* games/\n\
          cp games/000001*.pgn /tmp/cbfs-long-$$.pgn; ls games | wc -l\n\
          cp /tmp/cbfs-long-$$.pgn 'games/a new one.pgn'; rm /tmp/cbfs-long-$$.pgn\n\

@@ -111,10 +111,10 @@ impl Drafts {
         let name = place.1.as_bytes();
         let is_listed = |file| Drafts::ask(live, |editor| editor.is_listed_as(file, name));
         match Drafts::role(live, place.0, &place.1)? {
-            // A name that it had before the last save: who removes it, such as rsync
-            // after it has written the game by its new name, does not mean the game.
+            // A name that it had before it was saved: who removes it, such as rsync after
+            // it has written the game by its new name, does not mean the game.
             Role::File(game)
-                if self.state.lock().is_written_otherwise(game, &place.1)
+                if self.state.lock().may_be_former(game, &place.1)
                     && !is_listed(game.within_base())? =>
             {
                 Err(Error::NotFound)

@@ -58,8 +58,7 @@ impl Drafts {
         }
         state.names.is_changed = true;
         if let Some(game) = written {
-            // A file that is open tells no name.
-            state.note_written_as(game, "");
+            state.note_saved(game);
         }
         if let Some(place) = new_name {
             link(&mut state, id, &place, is_given, now);

@@ -1,6 +1,6 @@
 //! What is known of drafts, names and open files at a moment.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -16,8 +16,8 @@ use crate::storage::SharedBuffer;
 /// Numbers of files that became games, at most.
 const MOST_ALIASES: usize = 10_000;
 
-/// Of so many games it is known by which name they were written.
-const MOST_WRITTEN_AS: usize = 1 << 16;
+/// So many saved games are remembered.
+const MOST_SAVED: usize = 1 << 16;
 
 /// What a draft is to become when it is saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,9 +183,8 @@ pub(super) struct State {
     /// Which game a file with a number of its own became.
     aliases: HashMap<Ino, Ino>,
     oldest_aliases: VecDeque<Ino>,
-    /// The name that each of the games saved lately was written by; empty if that is not
-    /// known.
-    written_as: HashMap<Ino, Box<str>>,
+    /// The games saved lately, which may have had other names before.
+    saved: HashSet<Ino>,
     next: u32,
 }
 
@@ -298,19 +297,18 @@ impl State {
         }
     }
 
-    /// Notes the name that a game was written by.
-    pub(super) fn note_written_as(&mut self, game: Ino, name: &str) {
-        if self.written_as.len() >= MOST_WRITTEN_AS {
-            self.written_as.clear();
+    /// Notes that a game was saved.
+    pub(super) fn note_saved(&mut self, game: Ino) {
+        if self.saved.len() >= MOST_SAVED {
+            self.saved.clear();
         }
-        self.written_as.insert(game, name.into());
+        self.saved.insert(game);
     }
 
-    /// Whether a game was last written by another name than this one, and than that
-    /// of its number.
-    pub(super) fn is_written_otherwise(&self, game: Ino, name: &str) -> bool {
-        let last = self.written_as.get(&game);
-        last.is_some_and(|last| **last != *name) && parse_game(name.as_bytes()).is_none()
+    /// Whether a name may be one that a game had before it was saved: any but that of its
+    /// number.
+    pub(super) fn may_be_former(&self, game: Ino, name: &str) -> bool {
+        self.saved.contains(&game) && parse_game(name.as_bytes()).is_none()
     }
 
     /// Ends all writing of a game: its name goes to another text.
