@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use super::text::{encode_in_utf8, page_to_utf8};
+use super::text::{encode_in_utf8, page_to_utf8, split_at_zero};
 use super::{CommentText, text};
 use crate::cbh::CodePage;
 use crate::cbh::edit::diff::{Stretch, compare};
@@ -20,25 +20,28 @@ use crate::game::{AnnotationText, ShownWord, shown_characters, shown_words};
 const MOST_BYTES: usize = 1 << 20;
 
 /// The payload of `edited`, which was made from the text that is stored in
-/// `payload`.
+/// `payload`. What stands behind a zero byte there is shown nowhere and stays.
 pub(in crate::cbh) fn encode_edited(
     payload: &[u8],
     edited: &AnnotationText,
     page: CodePage,
 ) -> Vec<u8> {
-    let kept = payload.get(2..).and_then(|stored| {
-        let is_short = stored.len().max(edited.text.len()) <= MOST_BYTES;
-        let stored = is_short.then(|| StoredText::new(stored, page))?;
+    let (stored, rest) = split_at_zero(payload.get(2..).unwrap_or_default());
+    let is_short = stored.len().max(edited.text.len()) <= MOST_BYTES;
+    let stored = is_short.then(|| StoredText::new(stored, page));
+    let kept = stored.and_then(|stored| {
         // The parts of one long word stay joined if that shows the same.
         [true, false].into_iter().find_map(|joins| {
             let pieces = Alignment::new(&stored.text, &edited.text, joins).pieces();
             stored.assemble(&pieces, &edited.text)
         })
     });
-    match kept {
+    let mut payload = match kept {
         Some(bytes) => [vec![edited.lead, edited.language.0], bytes].concat(),
         None => text::encode(edited, page),
-    }
+    };
+    payload.extend(rest);
+    payload
 }
 
 /// The words of `edited`, the comment that shows all of `stored` together,

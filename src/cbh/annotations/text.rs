@@ -197,18 +197,23 @@ pub(super) fn page_to_utf8(byte: u8, shown: &str) -> Vec<u8> {
     }
 }
 
-/// A text's payload → its value; `None` if the payload is too short, or has
-/// bytes after a zero byte that would be lost.
+/// A text's payload → its value; `None` if the payload is too short.
 pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<AnnotationText> {
     let (&[lead, language], bytes) = payload.split_first_chunk()?;
-    if bytes.contains(&0) {
-        return None;
-    }
+    let (shown, _) = split_at_zero(bytes);
     Some(AnnotationText {
         lead,
         language: Nation(language),
-        text: page.decode_comment(bytes),
+        text: page.decode_comment(shown),
     })
+}
+
+/// The bytes of a text that are shown, and those from the first zero byte on.
+pub(super) fn split_at_zero(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let end = bytes.iter().position(|byte| *byte == 0);
+    bytes
+        .split_at_checked(end.unwrap_or(bytes.len()))
+        .unwrap_or_default()
 }
 
 /// A text → its payload.

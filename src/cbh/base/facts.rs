@@ -292,11 +292,11 @@ impl Tally {
 }
 
 /// The medals of a remark of four bytes; the record has place for the lower
-/// two.
+/// two. A remark of another length is none that says medals.
 fn medals(payload: &[u8]) -> u16 {
-    match payload.first_chunk() {
-        Some(&[_, _, high, low]) => u16::from_be_bytes([high, low]),
-        None => 0,
+    match payload {
+        &[_, _, high, low] => u16::from_be_bytes([high, low]),
+        _ => 0,
     }
 }
 

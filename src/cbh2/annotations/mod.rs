@@ -225,8 +225,8 @@ impl Remarks<'_, '_> {
 
     fn remark(&mut self, kind: u16) -> Result<ReadData, Malformed> {
         Ok(match kind {
-            0x02 => ReadData::Value(self.text(0x02, Annotation::TextAfter)?),
-            0x82 => ReadData::Value(self.text(0x82, Annotation::TextBefore)?),
+            0x02 => ReadData::Value(self.text(Annotation::TextAfter)?),
+            0x82 => ReadData::Value(self.text(Annotation::TextBefore)?),
             0x09 => training::read(self)?,
             0x13 => quotation::read(self)?,
             0x1c => {
@@ -242,13 +242,8 @@ impl Remarks<'_, '_> {
         })
     }
 
-    /// Reads a text. Behind a zero byte the older format has no room: such a
-    /// text is kept in its stored form.
-    fn text(
-        &mut self,
-        kind: u8,
-        value: fn(AnnotationText) -> Annotation,
-    ) -> Result<Annotation, Malformed> {
+    /// Reads a text; what is behind a zero byte is shown nowhere.
+    fn text(&mut self, value: fn(AnnotationText) -> Annotation) -> Result<Annotation, Malformed> {
         let at = self.reader.position();
         let (lead, number) = (self.reader.u16_le()?, self.reader.u16_le()?);
         let bytes = string(&mut self.reader)?;
@@ -259,14 +254,11 @@ impl Remarks<'_, '_> {
         }
         let lead = self.in_one_byte(lead, "a text of an unknown form", at);
         let language = known.map_or(0, |(_, nation)| *nation);
-        if bytes.contains(&0) {
-            let payload = [&[lead, language], bytes].concat();
-            return Ok(Annotation::Opaque { kind, payload });
-        }
+        let shown = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
         Ok(value(AnnotationText {
             lead,
             language: Nation(language),
-            text: self.page.decode_comment(bytes),
+            text: self.page.decode_comment(shown),
         }))
     }
 
