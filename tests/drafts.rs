@@ -524,7 +524,7 @@ fn changed_forms_are_logged() {
         "game 8: a tab",
         "game 8: a round such as 01",
         "NAGs in another order",
-        "a command of cbfs that says nothing",
+        "a command that says nothing there",
         "marks a game that was exported damaged",
     ] {
         assert!(daemon.log().contains(line), "{line}: {}", daemon.log());

@@ -132,7 +132,7 @@ impl AnnotationText {
 }
 
 /// A square and its colour: 2 green, 3 yellow, 4 red; others occur.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ColoredSquare {
     /// ChessBase's number of the colour.
     pub color: u8,
@@ -141,7 +141,7 @@ pub struct ColoredSquare {
 }
 
 /// An arrow; its colour is numbered as that of [`ColoredSquare`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Arrow {
     /// ChessBase's number of the colour.
     pub color: u8,
@@ -246,9 +246,7 @@ impl Training {
         let [question, _, hint, second_hint] = &self.texts;
         let in_language = |texts: &[(u16, String)], language: u16| {
             let found = texts.iter().find(|(other, _)| *other == language);
-            let words = found.map_or("", |(_, text)| text);
-            let words: String = words.chars().map(shown_in_quotes).collect();
-            words.split_whitespace().collect::<Vec<_>>().join(" ")
+            shown_between_quotes(found.map_or("", |(_, text)| text))
         };
         let mut shown = Vec::new();
         let languages = question.iter().map(|(language, _)| *language);
@@ -265,6 +263,35 @@ impl Training {
             }
         }
         shown
+    }
+
+    /// The question with what `stored` says besides that its command does not show: this
+    /// was made from it by an edit of the command.
+    #[must_use]
+    pub fn over(&self, stored: &Training) -> Training {
+        let [asked, ..] = &stored.texts;
+        // Where no question is asked, the command says so in the first language.
+        let is_shown = |language| {
+            let found = asked.iter().any(|(other, _)| *other == language);
+            found || asked.is_empty() && language == 0
+        };
+        let [question, _, hint, second_hint] = &self.texts;
+        let [was, wrong, hint_was, second_was] = &stored.texts;
+        let over = |edited: &[_], stored: &[_]| texts_over(edited, stored, is_shown);
+        let is_best = stored.points == best_points(&stored.answers);
+        Training {
+            seconds: stored.seconds,
+            unknown: stored.unknown,
+            points: if is_best { self.points } else { stored.points },
+            texts: [
+                over(question, was),
+                wrong.clone(),
+                over(hint, hint_was),
+                over(second_hint, second_was),
+            ],
+            answers: answers_over(&self.answers, &stored.answers, over),
+            payload: Vec::new(),
+        }
     }
 
     /// Returns whether this is only one question in one language with its hints
@@ -285,19 +312,102 @@ impl Training {
             [(other, text)] => other == language && !text.is_empty() && is_shown(text),
             _ => false,
         };
-        let points = self.answers.iter().map(|answer| u16::from(answer.points));
         !words.is_empty()
             && is_shown(words)
             && wrong.is_empty()
             && is_said(hint)
             && is_said(second_hint)
             && (self.seconds, self.unknown) == (0, 0)
-            && self.points == points.max().unwrap_or_default()
+            && self.points == best_points(&self.answers)
             && self
                 .answers
                 .iter()
                 .all(|answer| answer.unknown == 0 && is_said(&answer.text))
     }
+}
+
+/// The points of the best of these answers.
+fn best_points(answers: &[Answer]) -> u16 {
+    let points = answers.iter().map(|answer| u16::from(answer.points));
+    points.max().unwrap_or_default()
+}
+
+/// Texts in several languages, as edited where they are shown. One of which the same is
+/// shown stays as it is stored.
+fn texts_over(
+    edited: &[(u16, String)],
+    stored: &[(u16, String)],
+    is_shown: impl Fn(u16) -> bool,
+) -> Vec<(u16, String)> {
+    let mut left: Vec<&(u16, String)> = edited.iter().collect();
+    let mut seen = Vec::new();
+    let mut texts = Vec::new();
+    for (language, text) in stored {
+        // Of two texts in one language the first is shown.
+        if !is_shown(*language) || seen.contains(language) {
+            texts.push((*language, text.clone()));
+            continue;
+        }
+        seen.push(*language);
+        let place = left.iter().position(|(other, _)| other == language);
+        let new = place.map(|at| left.remove(at).1.as_str());
+        if shown_between_quotes(text) == new.map(shown_between_quotes).unwrap_or_default() {
+            texts.push((*language, text.clone()));
+        } else if let Some(new) = new {
+            texts.push((*language, new.to_owned()));
+        }
+    }
+    texts.extend(left.into_iter().cloned());
+    texts
+}
+
+/// Answers as edited; each with what is stored of it besides, which is found by its move,
+/// or else by its place.
+fn answers_over(
+    edited: &[Answer],
+    stored: &[Answer],
+    over: impl Fn(&[(u16, String)], &[(u16, String)]) -> Vec<(u16, String)>,
+) -> Vec<Answer> {
+    let squares = |answer: &Answer| (answer.from, answer.to);
+    let has_move = |answers: &[Answer], answer: &Answer| {
+        let mut squares_there = answers.iter().map(squares);
+        squares_there.any(|there| there == squares(answer))
+    };
+    let mut is_taken = vec![false; stored.len()];
+    let mut of_edit = |at: usize, answer: &Answer| {
+        let alike = |(place, was): (usize, &Answer)| {
+            let is_free = is_taken.get(place) == Some(&false);
+            is_free && squares(was) == squares(answer)
+        };
+        let place = stored.iter().enumerate().position(alike).or_else(|| {
+            let was = stored.get(at).filter(|_| edited.len() == stored.len())?;
+            let is_new = !has_move(stored, answer) && !has_move(edited, was);
+            is_new.then_some(at)
+        });
+        if let Some(taken) = place.and_then(|at| is_taken.get_mut(at)) {
+            *taken = true;
+        }
+        let Some(was) = place.and_then(|at| stored.get(at)) else {
+            return answer.clone();
+        };
+        Answer {
+            unknown: if squares(was) == squares(answer) {
+                was.unknown
+            } else {
+                answer.unknown
+            },
+            text: over(&answer.text, &was.text),
+            ..answer.clone()
+        }
+    };
+    let answers = edited.iter().enumerate();
+    answers.map(|(at, answer)| of_edit(at, answer)).collect()
+}
+
+/// The words that a text between quotes shows, a blank between them.
+fn shown_between_quotes(text: &str) -> String {
+    let words: String = text.chars().map(shown_in_quotes).collect();
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A correct answer to a training question.
@@ -496,6 +606,8 @@ impl<'a> ByPly<'a> {
 
 #[cfg(test)]
 mod tests {
+    use shakmaty::Square;
+
     use super::*;
 
     fn after(text: &str, language: u8) -> Annotation {
@@ -569,6 +681,91 @@ mod tests {
         annotations.sort();
         assert_eq!(annotations.main_lead(), 0);
         assert_eq!(annotations.main_language(), Nation::NONE);
+    }
+
+    /// A question in English and German, of which English is shown.
+    fn question_in_part() -> Training {
+        let text = |language: u16, text: &str| (language, text.to_owned());
+        let answer = |from, to, unknown, reply: &str| Answer {
+            from,
+            to,
+            unknown,
+            points: 5,
+            text: vec![text(0, reply), text(1, "Ja.")],
+        };
+        Training {
+            seconds: 180,
+            unknown: 1,
+            points: 5,
+            texts: [
+                vec![text(0, "Who  [wins]?")],
+                vec![text(0, "No.")],
+                vec![text(0, "Left."), text(1, "Links.")],
+                Vec::new(),
+            ],
+            answers: vec![
+                answer(Square::E2, Square::E4, 7, "Yes."),
+                answer(Square::D2, Square::D4, 8, "Too."),
+            ],
+            payload: vec![1],
+        }
+    }
+
+    /// What a command of that question says.
+    fn shown_in_part() -> Training {
+        let mut shown = question_in_part();
+        let of_english = |texts: &mut Vec<(u16, String)>| texts.retain(|(of, _)| *of == 0);
+        shown.texts.iter_mut().for_each(of_english);
+        shown.texts[0][0].1 = "Who (wins)?".to_owned();
+        shown.texts[1].clear();
+        for answer in &mut shown.answers {
+            of_english(&mut answer.text);
+            answer.unknown = 0;
+        }
+        (shown.seconds, shown.unknown) = (0, 0);
+        shown.payload.clear();
+        shown
+    }
+
+    #[test]
+    fn an_edited_question_keeps_what_its_command_does_not_show() {
+        let stored = question_in_part();
+        let edited = |edit: &dyn Fn(&mut Training)| {
+            let (mut edited, mut expected) = (shown_in_part(), question_in_part());
+            expected.payload.clear();
+            edit(&mut edited);
+            edit(&mut expected);
+            (edited.over(&stored), expected)
+        };
+        let edits: [&dyn Fn(&mut Training); 6] = [
+            &|_| {},
+            &|it| it.texts[0][0].1 = "Who loses?".to_owned(),
+            &|it| it.texts[3].push((0, "Further left.".to_owned())),
+            &|it| it.answers[1].text[0].1 = "As well.".to_owned(),
+            &|it| {
+                it.answers.remove(0);
+            },
+            &|it| it.answers.swap(0, 1),
+        ];
+        for edit in edits {
+            let (over, expected) = edited(edit);
+            assert_eq!(over, expected);
+        }
+        let (over, mut expected) = edited(&|it| it.answers[0].to = Square::E3);
+        expected.answers[0].unknown = 0;
+        assert_eq!(over, expected, "the move of an answer");
+        let (over, mut expected) = edited(&|it| {
+            it.answers[0].points = 9;
+            it.points = 9;
+        });
+        assert_eq!(over, expected, "the points are those of the best answer");
+        let mut own = stored.clone();
+        own.points = 6;
+        expected = own.clone();
+        expected.payload.clear();
+        assert_eq!(shown_in_part().over(&own), expected, "points of its own");
+        let (over, expected) = edited(&|it| it.texts[2].retain(|(of, _)| *of != 0));
+        assert_eq!(over, expected, "a hint is taken away");
     }
 
     #[test]

@@ -229,12 +229,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     if let Some(place) = leniency.counted.first_misfit {
         leniency.taken.note(Liberty::Numbers, place);
     }
-    if let Some(place) = remarks.misread {
-        leniency.taken.note(Liberty::Misread, place);
-    }
-    if let Some(place) = remarks.parts {
-        leniency.taken.note(Liberty::PartsOfSeconds, place);
-    }
+    tell_liberties(&remarks, start, lexer, leniency)?;
     if !remarks.move_into(&mut game.annotations) {
         leniency.taken.note(Liberty::NagOrder, start);
     }
@@ -248,6 +243,37 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
         game.foreign_tags.push(kept);
     }
     Ok(game)
+}
+
+/// Notes what remarks say otherwise than they were written.
+///
+/// # Errors
+///
+/// If a save would show other words of a quoted game than it was given.
+fn tell_liberties(
+    remarks: &Remarks,
+    start: TextPlace,
+    lexer: &Lexer<'_>,
+    leniency: &mut Leniency,
+) -> Result<(), Error> {
+    if let Some(place) = remarks.misread {
+        leniency.taken.note(Liberty::Misread, place);
+    }
+    if let Some(place) = remarks.requoted {
+        leniency.here = place;
+        if !leniency.accept(Liberty::QuotedGame) {
+            let found = "the line of a quoted game in other words than it was written with";
+            return Err(lexer.error(place, found.to_owned(), "the words as they were"));
+        }
+    }
+    // A save into its game keeps what is stored of an edited question.
+    if remarks.exact.has_unused() && leniency.is_import() {
+        leniency.taken.note(Liberty::QuestionForm, start);
+    }
+    if let Some(place) = remarks.parts {
+        leniency.taken.note(Liberty::PartsOfSeconds, place);
+    }
+    Ok(())
 }
 
 /// Whether a game may have as many remarks, and as many comments that wait for

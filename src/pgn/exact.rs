@@ -6,7 +6,7 @@
 //! between, each `09~<digest of the command>~<digest of the form><form>`. So a
 //! form counts for the command that it was written for, wherever that stands.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::command::{self, CommandOrText};
 use crate::game::{Annotation, Game};
@@ -25,6 +25,8 @@ pub(super) const MOST_TAGS: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Exact {
     commands: HashMap<String, String>,
+    /// Those that have stood beside no question so far.
+    unused: HashSet<String>,
 }
 
 impl Exact {
@@ -68,8 +70,10 @@ impl Exact {
             let form = || format!("[%cba {kind} ~{shown} {digits}]");
             is_whole.then(|| (format!("{kind}~{shown}"), form()))
         };
+        let commands: HashMap<String, String> = told.split(',').filter_map(form).collect();
         Exact {
-            commands: told.split(',').filter_map(form).collect(),
+            unused: commands.keys().cloned().collect(),
+            commands,
         }
     }
 
@@ -78,18 +82,32 @@ impl Exact {
         !self.commands.is_empty() && self.commands.values().any(|known| known == command)
     }
 
-    /// The form of the questions in a comment, if a tag tells it.
-    pub(super) fn beside(&self, comment: &str) -> Option<&str> {
+    /// A comment with the form of its questions in front of them, if a tag tells it.
+    /// Behind them a text may hold half a command, which would take the form for its end.
+    pub(super) fn beside(&mut self, comment: &str) -> Option<String> {
         if self.commands.is_empty() || !comment.contains("[%tqu") {
             return None;
         }
-        let questions = command::pieces(comment).filter_map(|piece| match piece {
-            CommandOrText::Command(whole) if command::is_question(whole) => Some(whole),
-            _ => None,
-        });
-        let questions: Vec<&str> = questions.collect();
+        let (mut before, mut questions) = (None, Vec::new());
+        let mut at = 0;
+        for piece in command::pieces(comment) {
+            let (CommandOrText::Plain(part) | CommandOrText::Command(part)) = piece;
+            if matches!(piece, CommandOrText::Command(_)) && command::is_question(part) {
+                before.get_or_insert(at);
+                questions.push(part);
+            }
+            at += part.len();
+        }
         let head = format!("09~{:08x}", command::digest(&questions));
-        self.commands.get(&head).map(String::as_str)
+        let form = self.commands.get(&head)?;
+        self.unused.remove(&head);
+        let (before, behind) = comment.split_at_checked(before?)?;
+        Some([before, form, behind].concat())
+    }
+
+    /// Whether a form has stood beside no question: it was edited, or is gone.
+    pub(super) fn has_unused(&self) -> bool {
+        !self.unused.is_empty()
     }
 }
 

@@ -80,8 +80,12 @@ pub enum Liberty {
     TagBlanks,
     /// NAGs that stand otherwise than they are written; strict PGN too.
     NagOrder,
-    /// A command of ours that says nothing; strict PGN too.
+    /// A command of ours that says nothing where it stands; strict PGN too.
     Misread,
+    /// `[%cbgame …]` in other words than its game.
+    QuotedGame,
+    /// A tag `CbhExact…` of which the question was edited or is gone.
+    QuestionForm,
     /// The comments of an export about damage.
     Damage,
     /// A result twice.
@@ -226,7 +230,13 @@ impl fmt::Display for Liberty {
                 "NAGs in another order than ChessBase's (move, position, prefix); stored in ChessBase's order"
             }
             Liberty::Misread => {
-                "a command of cbfs that says nothing, such as [%cblang xx]; kept as text"
+                "a command that says nothing there, such as [%cblang xx], or [%csl Ge4] in front of a move; kept as text"
+            }
+            Liberty::QuotedGame => {
+                "the line of a quoted game, [%cbgame \u{2026}], in other words; shown as the game is stored"
+            }
+            Liberty::QuestionForm => {
+                "a tag CbhExact of a training question that was edited or is gone; left out, the question is stored as it is shown"
             }
             Liberty::Damage => {
                 "[%cbdefect \u{2026}] or [%cbpos \u{2026}], which say what an export lacks of a damaged game; left out"

@@ -94,8 +94,10 @@ pub(super) struct Remarks {
     /// Where the comment begins that was read last.
     pub(super) here: TextPlace,
     /// Where a command of ours is a part of a text first, since it says nothing
-    /// that is understood.
+    /// that is understood there.
     pub(super) misread: Option<TextPlace>,
+    /// Where a quoted game is shown first in other words than it was written with.
+    pub(super) requoted: Option<TextPlace>,
     /// Where parts of a second are not stored first.
     pub(super) parts: Option<TextPlace>,
 }
@@ -221,8 +223,8 @@ impl Remarks {
         let read = match subject {
             Subject::Opening(_) | Subject::Before(_) => command::read_text(&words, self.style),
             _ => {
-                if let Some(form) = self.exact.beside(&words) {
-                    words.push_str(form);
+                if let Some(with_form) = self.exact.beside(&words) {
+                    words = with_form;
                 }
                 command::read(&words, self.style)
             }
@@ -232,6 +234,7 @@ impl Remarks {
         let here = |is_there: bool| is_there.then_some(self.here);
         self.misread = self.misread.or(here(read.is_misread));
         self.parts = self.parts.or(here(read.has_parts));
+        self.requoted = self.requoted.or(here(read.is_requoted));
         for text in read.texts {
             match before {
                 Some(ply) => self.add(ply, Annotation::TextBefore(text)),

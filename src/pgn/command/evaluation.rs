@@ -25,6 +25,16 @@ pub(super) fn encode_evaluation(evaluation: Evaluation, commands: &mut Vec<Strin
     }
 }
 
+/// An evaluation as edited, with the depth below 0 that `exact` has and no public command
+/// says; `None` if it has none.
+pub(super) fn evaluation_over(shown: Evaluation, exact: Evaluation) -> Option<Evaluation> {
+    let says_depth = exact.depth < 0 && matches!(exact.kind, 0 | 1) && shown.depth == 0;
+    says_depth.then_some(Evaluation {
+        depth: exact.depth,
+        ..shown
+    })
+}
+
 fn pawns(centipawns: i16) -> String {
     let sign = if centipawns < 0 { "-" } else { "" };
     let size = centipawns.unsigned_abs();
@@ -77,18 +87,37 @@ fn centipawns(pawns: &str) -> Option<i16> {
     i16::try_from(sign * size).ok()
 }
 
-/// ChessBase's profile: the number of points less one, then centipawns;
-/// mate in n plies is 30000 - n, no value 32767. Where that does not say all,
-/// as another depth than 1, the exact form stands beside it.
-pub(super) fn encode_profile(points: &[ProfilePoint], commands: &mut Vec<String>) {
-    let value = |point: &ProfilePoint| match point.kind {
+/// ChessBase's number of a point: centipawns; mate in n plies is 30000 - n, no value 32767.
+fn public_value(point: ProfilePoint) -> i32 {
+    match point.kind {
         0 => i32::from(point.value),
         1 if point.value >= 0 => 30_000 - i32::from(point.value),
         1 => -30_000 - i32::from(point.value),
         _ => 32_767,
+    }
+}
+
+/// A profile as edited; the points that were not are those of `exact`, which has as many.
+pub(super) fn profile_over(
+    shown: Vec<ProfilePoint>,
+    exact: Vec<ProfilePoint>,
+) -> Vec<ProfilePoint> {
+    let points = shown.into_iter().zip(exact);
+    let point = |(shown, exact)| {
+        if public_value(shown) == public_value(exact) {
+            exact
+        } else {
+            shown
+        }
     };
+    points.map(point).collect()
+}
+
+/// ChessBase's profile: the number of points less one, then their numbers. Where that does
+/// not say all, as another depth than 1, the exact form stands beside it.
+pub(super) fn encode_profile(points: &[ProfilePoint], commands: &mut Vec<String>) {
     let last = points.len().saturating_sub(1);
-    let values: Vec<i32> = points.iter().map(value).collect();
+    let values: Vec<i32> = points.iter().copied().map(public_value).collect();
     let shown: Vec<String> = values.iter().map(i32::to_string).collect();
     commands.push(listed(&format!("[%evp 0,{last}"), &shown));
     if profile_of(&values).as_deref() == Some(points) {

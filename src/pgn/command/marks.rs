@@ -2,6 +2,9 @@
 //! colours that other programs do not know all of them again as
 //! `[%cbcsl 7e4]`, `[%cbcal 7e2e4]`, the colours as numbers.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use shakmaty::Square;
 
 use crate::game::{Arrow, ColoredSquare};
@@ -46,6 +49,27 @@ fn encode_marks<T>(
     if marks.iter().any(|mark| public(mark).is_none()) {
         encode_list(exact_name, marks.iter().map(exact), commands);
     }
+}
+
+/// Marks that all programs know, as edited, with those of `all` that they do not know, in
+/// the order in which they stood.
+pub(super) fn marks_over<T: Copy + Eq + Hash>(
+    mut shown: Vec<T>,
+    mut all: Vec<T>,
+    color: impl Fn(&T) -> u8,
+) -> Vec<T> {
+    let mut counts: HashMap<T, usize> = HashMap::new();
+    for mark in &shown {
+        *counts.entry(*mark).or_default() += 1;
+    }
+    let mut takes = |mark: &T| {
+        let count = counts.get_mut(mark).filter(|count| **count > 0);
+        count.map(|count| *count -= 1).is_some()
+    };
+    all.retain(|mark| takes(mark) || color_letter(color(mark)).is_none());
+    shown.retain(takes);
+    all.append(&mut shown);
+    all
 }
 
 /// A list that is too long for one word becomes several commands.

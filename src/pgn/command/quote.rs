@@ -198,13 +198,20 @@ fn question(fields: &[String]) -> Option<(Training, &[String])> {
 }
 
 /// Fields with commas between, some in quotes, in which commas count for
-/// nothing; several answers may each stand in parentheses.
+/// nothing; several answers may each stand in parentheses. A quote within a text ends it
+/// only in front of what may follow a field.
 fn quoted_fields(text: &str) -> Option<Vec<String>> {
     let mut fields = vec![String::new()];
     let mut is_quoted = false;
-    for c in text.trim().chars() {
+    let text = text.trim();
+    for (at, c) in text.char_indices() {
         let field = fields.last_mut()?;
+        let ends_field = || {
+            let behind = text.get(at + 1..).unwrap_or_default().trim_start();
+            behind.is_empty() || behind.starts_with([',', '(', ')'])
+        };
         match c {
+            '"' if is_quoted && !ends_field() => field.push(c),
             '"' => is_quoted = !is_quoted,
             c if is_quoted => field.push(c),
             ',' | ')' if c == ',' || !field.is_empty() => {

@@ -49,10 +49,11 @@ pub(super) fn parse_raw(joined: &str) -> Option<(Annotation, Option<u32>)> {
 
 /// FNV-1a of the commands, blanks left out.
 pub(in crate::pgn) fn digest(commands: &[&str]) -> u32 {
-    let bytes = commands.iter().flat_map(|command| command.bytes());
-    bytes
-        .filter(|byte| !byte.is_ascii_whitespace())
-        .fold(0x811c_9dc5, |hash, byte| {
-            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-        })
+    // A comment is read with one blank for any white space.
+    let words = commands
+        .iter()
+        .flat_map(|command| command.split_whitespace());
+    words.flat_map(str::bytes).fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
 }

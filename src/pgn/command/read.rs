@@ -1,16 +1,22 @@
 //! Commands out of the text of a comment.
 
+use super::evaluation::{evaluation_over, profile_over};
+use super::marks::marks_over;
 use super::quote::{self, QUOTATION, TRAINING, with_payload};
 use super::raw::{digest, parse_raw};
 use super::time::has_parts;
 use super::{decode, encode, numbers};
-use crate::game::{Annotation, AnnotationText, MAX_ANNOTATIONS, Nation};
+use crate::game::{Annotation, AnnotationText, MAX_ANNOTATIONS, Nation, TimeSpent};
 use crate::pgn::comment::language_of;
 use crate::pgn::private_tags::Style;
 use crate::pgn::remarks::plain;
 
 /// What one comment says.
 #[derive(Debug, Default, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what is told of a comment, each in a message of its own"
+)]
 pub(in crate::pgn) struct Comment {
     /// Remarks of commands, in order.
     pub(in crate::pgn) remarks: Vec<Annotation>,
@@ -22,6 +28,8 @@ pub(in crate::pgn) struct Comment {
     /// Whether a command of ours says nothing that is understood, and is a part
     /// of a text.
     pub(in crate::pgn) is_misread: bool,
+    /// Whether a quoted game is shown in other words than it was written with.
+    pub(in crate::pgn) is_requoted: bool,
     /// Whether a time has parts of a second, which are not stored.
     pub(in crate::pgn) has_parts: bool,
     /// Whether it has more remarks than a game may have; the others are not
@@ -134,8 +142,8 @@ struct Command<'t> {
 /// name their language or lead have those of `style`.
 ///
 /// An exact form beside a public one counts as long as the public one is what
-/// it would be shown as; else the public one was edited, and counts. Commands
-/// that are none of ours stay in the text.
+/// it would be shown as; else the public one was edited, and counts, with what only
+/// the exact one says. Commands that are none of ours stay in the text.
 pub(in crate::pgn) fn read(comment: &str, style: Style) -> Comment {
     read_with(comment, style, command)
 }
@@ -183,7 +191,7 @@ fn read_with<'t>(
                     found.has_parts |= name == "emt" && has_parts(arguments);
                     commands.push(command);
                 } else {
-                    found.is_misread |= is_private(name);
+                    found.is_misread |= is_ours(name, arguments);
                     text.words.push_str(whole);
                 }
             }
@@ -192,6 +200,7 @@ fn read_with<'t>(
     // Most comments have no command.
     if !commands.is_empty() {
         let words = text.words.len();
+        found.is_requoted = QUOTED_GAME.is_edited(&commands);
         found.remarks = resolve(&commands, &mut text.words);
         found.is_misread |= text.words.len() > words;
     }
@@ -255,6 +264,8 @@ struct RemarkForms {
     stored: Option<u8>,
 }
 
+const QUOTED_GAME: RemarkForms = family("cbgame", "cba", Some(QUOTATION));
+
 const FAMILIES: [RemarkForms; 7] = [
     family("csl", "cbcsl", None),
     family("cal", "cbcal", None),
@@ -262,7 +273,7 @@ const FAMILIES: [RemarkForms; 7] = [
     family("eval", "cbeval", None),
     family("evp", "cbevp", None),
     family("tqu", "cba", Some(TRAINING)),
-    family("cbgame", "cba", Some(QUOTATION)),
+    QUOTED_GAME,
 ];
 
 const fn family(public: &'static str, exact: &'static str, stored: Option<u8>) -> RemarkForms {
@@ -287,34 +298,85 @@ impl RemarkForms {
         command.name == self.exact && kind == self.stored
     }
 
-    /// What the exact commands say, if the public ones beside them are what
-    /// that is shown as.
-    fn exact_remark(&self, commands: &[Command<'_>]) -> Option<Annotation> {
+    /// The public commands.
+    fn shown<'t>(&self, commands: &[Command<'t>]) -> Vec<&'t str> {
         let public = commands.iter().filter(|command| self.has_public(command));
-        let shown: Vec<&str> = public.map(|command| command.whole).collect();
+        public.map(|command| command.whole).collect()
+    }
+
+    /// Whether none of the exact commands says what is shown beside them.
+    fn is_edited(&self, commands: &[Command<'_>]) -> bool {
+        let shown = self.shown(commands);
+        let beside = Some(digest(&shown));
+        let mut exact = commands.iter().filter(|command| self.has_exact(command));
+        let has_exact = exact.clone().next().is_some();
+        has_exact && !shown.is_empty() && exact.all(|command| command.digest != beside)
+    }
+
+    /// What the exact commands say, if the public ones beside them are what
+    /// that is shown as; where these were edited, with the edit.
+    fn exact_remark(&self, commands: &[Command<'_>]) -> Option<Annotation> {
+        let shown = self.shown(commands);
         let exact = || commands.iter().filter(|command| self.has_exact(command));
         if let Some(kind) = self.stored {
             let beside = digest(&shown);
-            let stored = exact().find(|command| command.digest == Some(beside))?;
-            return match &stored.remark {
+            let as_shown = exact().find(|command| command.digest == Some(beside));
+            // Of a quoted game the line is only what is shown.
+            let quoted = || exact().find(|_| kind == QUOTATION && !shown.is_empty());
+            return match &as_shown.or_else(quoted)?.remark {
                 Some(Annotation::Opaque { payload, .. }) => with_payload(kind, &shown, payload),
                 _ => None,
             };
         }
-        // A long list is cut into several commands: all together count.
-        let mut whole: Option<Annotation> = None;
-        for part in exact().filter_map(|command| command.remark.as_ref()) {
-            if !joins_last(part, whole.as_mut()) {
-                whole = Some(part.clone());
-            }
-        }
-        let whole = whole?;
+        let whole = joined(exact())?;
         let mut expected = Vec::new();
         encode(&whole, &mut expected);
         expected.retain(|command| CommandOrText::parts(command).0 == self.public);
         let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
-        (digest(&shown) == digest(&expected)).then_some(whole)
+        if digest(&shown) == digest(&expected) {
+            return Some(whole);
+        }
+        let public = commands.iter().filter(|command| self.has_public(command));
+        edited(joined(public)?, whole)
     }
+}
+
+/// The remark that commands of one kind say: a long list is cut into several, of which
+/// all together count.
+fn joined<'c>(commands: impl Iterator<Item = &'c Command<'c>>) -> Option<Annotation> {
+    let mut whole: Option<Annotation> = None;
+    for part in commands.filter_map(|command| command.remark.as_ref()) {
+        if !joins_last(part, whole.as_mut()) {
+            whole = Some(part.clone());
+        }
+    }
+    whole
+}
+
+/// A remark whose public form was edited, with what only the `exact` one beside it says;
+/// `None` if that says nothing else.
+fn edited(public: Annotation, exact: Annotation) -> Option<Annotation> {
+    Some(match (public, exact) {
+        (Annotation::Squares(shown), Annotation::Squares(all)) => {
+            Annotation::Squares(marks_over(shown, all, |mark| mark.color))
+        }
+        (Annotation::Arrows(shown), Annotation::Arrows(all)) => {
+            Annotation::Arrows(marks_over(shown, all, |mark| mark.color))
+        }
+        (Annotation::TimeSpent(shown), Annotation::TimeSpent(all)) => {
+            Annotation::TimeSpent(TimeSpent {
+                extra: all.extra,
+                ..shown
+            })
+        }
+        (Annotation::Evaluation(shown), Annotation::Evaluation(all)) => {
+            Annotation::Evaluation(evaluation_over(shown, all)?)
+        }
+        (Annotation::Profile(shown), Annotation::Profile(all)) if shown.len() == all.len() => {
+            Annotation::Profile(profile_over(shown, all))
+        }
+        _ => return None,
+    })
 }
 
 /// The remarks that the commands of one comment come to.
@@ -413,13 +475,44 @@ mod tests {
     fn an_exact_form_counts_until_the_public_one_is_edited() {
         let both = "[%emt 0:00:04] [%cbemt 0,0,4,30]";
         assert_eq!(spelled(both).0, ["[%emt 0:00:04]", "[%cbemt 0,0,4,30]"]);
-        assert_eq!(
-            spelled("[%emt 0:00:05] [%cbemt 0,0,4,30]").0,
-            ["[%emt 0:00:05]"]
-        );
         let squares = "[%csl Ge4] [%cbcsl 2e4,7e5]";
         assert_eq!(spelled(squares).0, ["[%csl Ge4]", "[%cbcsl 2e4,7e5]"]);
-        assert_eq!(spelled("[%csl Gd4] [%cbcsl 2e4,7e5]").0, ["[%csl Gd4]"]);
+    }
+
+    #[test]
+    fn an_edit_of_a_public_form_keeps_what_only_the_exact_one_says() {
+        for (before, after) in [
+            (
+                "[%emt 0:00:05] [%cbemt 0,0,4,30]",
+                "[%emt 0:00:05] [%cbemt 0,0,5,30]",
+            ),
+            ("[%csl Gd4] [%cbcsl 2e4,7e5]", "[%csl Gd4] [%cbcsl 7e5,2d4]"),
+            (
+                "[%csl Ge4,Rh1] [%cbcsl 2e4,7e5]",
+                "[%csl Ge4,Rh1] [%cbcsl 2e4,7e5,4h1]",
+            ),
+            (
+                "[%cal Ge2e4] [%cbcal 9a1a2,3b1b2]",
+                "[%cal Ge2e4] [%cbcal 9a1a2,2e2e4]",
+            ),
+            (
+                "[%eval 0.30] [%cbeval 0,0,-1]",
+                "[%eval 0.30] [%cbeval 30,0,-1]",
+            ),
+            ("[%eval 0.30,7] [%cbeval 0,0,-1]", "[%eval 0.30,7]"),
+            ("[%eval 0.30] [%cbeval 7,2,5]", "[%eval 0.30]"),
+            (
+                "[%evp 0,2,10,21,30] [%cbevp 0:9:10,0:8:20,0:7:30]",
+                "[%evp 0,2,10,21,30] [%cbevp 0:9:10,0:1:21,0:7:30]",
+            ),
+            (
+                "[%evp 0,1,10,21] [%cbevp 0:9:10,0:8:20,0:7:30]",
+                "[%evp 0,1,10,21]",
+            ),
+        ] {
+            assert_eq!(spelled(before).0.join(" "), after, "{before}");
+            assert_eq!(spelled(after).0.join(" "), after);
+        }
     }
 
     #[test]

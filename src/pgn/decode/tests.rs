@@ -1,7 +1,7 @@
 //! Texts of all kinds, and what is read of them.
 
 use super::*;
-use crate::game::{Annotation, Evaluation, Position, Quotation};
+use crate::game::{Annotation, Evaluation, Position, Quotation, Training};
 use crate::pgn::parse_move;
 
 /// The whole game as text again, without its tags.
@@ -458,6 +458,86 @@ fn commands_before_a_variation_stay_there() {
 fn a_question_is_said_once() {
     let text = "1. e4 {[%tqu \"En\",\"Win?\",\"\",\"\",\"e7e5\",\"\",10]} *";
     assert_eq!(with_tags(text), text);
+}
+
+#[test]
+fn quotes_within_a_question_are_words_of_it() {
+    let text = "1. e4 {[%tqu \"En\",\"say \"hi\" , now\",\"\",\"\",\"e7e5\",\"\",10]} *";
+    let shown = "1. e4 {[%tqu \"En\",\"say 'hi' , now\",\"\",\"\",\"e7e5\",\"\",10]} *";
+    assert_eq!(
+        with_tags(&text.replace("\" , now", "\" now")),
+        shown.replace("' , now", "' now")
+    );
+    let game = decode(text.replace("\" , now", "\" now").as_bytes()).unwrap();
+    let mut remarks = game.annotations.iter();
+    let question = remarks.find_map(|(_, remark)| match remark {
+        Annotation::Training(question) => Some(question.texts[0][0].1.clone()),
+        _ => None,
+    });
+    assert_eq!(question.as_deref(), Some("say \"hi\" now"));
+}
+
+fn encoded(game: &Game) -> String {
+    let mut text = Vec::new();
+    crate::pgn::encode(game, &[], &mut text);
+    String::from_utf8(text).unwrap()
+}
+
+/// A text behind it may hold half a command.
+#[test]
+fn what_a_tag_says_of_a_question_is_no_part_of_a_text() {
+    let question = Training {
+        texts: [
+            vec![(0, "Win?".to_owned())],
+            Vec::new(),
+            Vec::new(),
+            Vec::new(),
+        ],
+        payload: vec![1, 2, 3],
+        ..Training::default()
+    };
+    for half in ["[%", "[%clk 0:01", "[%eval 0.3, \"", "[%cba 3f"] {
+        let mut game = decode(format!("1. e4 {{see {half}}} *").as_bytes()).unwrap();
+        let ply = game.tree.main_line().next().unwrap();
+        let question = Annotation::Training(Box::new(question.clone()));
+        game.annotations.add(ply, question.clone());
+        game.annotations.sort();
+        let text = encoded(&game);
+        assert!(text.contains("[CbhExact1 "), "{text}");
+        let again = decode(text.as_bytes()).unwrap();
+        let remarks = || again.annotations.on(ply);
+        assert!(remarks().any(|remark| *remark == question), "{text}");
+        let texts: Vec<_> = remarks().filter_map(|remark| remark.text()).collect();
+        assert_eq!(texts.len(), 1);
+        assert_eq!(texts[0].text, format!("see {half}"));
+        assert_eq!(encoded(&again), text);
+        assert_eq!(told(&text), []);
+        let edited = text.replace("Win?", "Draw?");
+        assert_eq!(told(&edited), [], "a save keeps what is stored");
+        let mut games = GameTexts::new(edited.as_bytes());
+        let liberties = games.next_leniently().unwrap().unwrap().taken.liberties();
+        assert!(liberties.contains(&Liberty::QuestionForm), "{liberties:?}");
+    }
+}
+
+#[test]
+fn the_line_of_a_quoted_game_is_not_edited() {
+    let text = "1. e4 {[%cbgame 1-0 Tal] [%cba 13 ~8ea8ac1e AQID]} *";
+    let quoted = with_tags("1. e4 {[%cba 13 AQID]} *");
+    assert_eq!(quoted, "1. e4 {[%cba 13 AQID]} *");
+    let error = decode(text.as_bytes()).unwrap_err();
+    assert!(
+        error.found.starts_with("the line of a quoted game"),
+        "{error}"
+    );
+    let mut games = GameTexts::new(text.as_bytes());
+    let understood = games.next_leniently().unwrap().unwrap();
+    assert_eq!(understood.taken.liberties(), [Liberty::QuotedGame]);
+    let mut remarks = understood.game.annotations.iter();
+    assert!(remarks.any(|(_, remark)| matches!(
+        remark,
+        Annotation::Quotation(quotation) if quotation.payload == [1, 2, 3]
+    )));
 }
 
 #[test]

@@ -796,9 +796,9 @@ impl TagPairs<'_, '_> {
                 result
             }
         };
-        if stated.is_some_and(|stated| stated != GameResult::Line)
-            || self.leniency.unequal.is_some()
-        {
+        let is_stated = stated.is_some_and(|stated| stated != GameResult::Line)
+            || self.leniency.unequal.is_some();
+        if is_stated && self.get(Name::CbhResult).is_some_and(is_unequal) {
             // An unequal result beside another is that no more.
             self.take(Name::CbhResult);
         }

@@ -5,8 +5,9 @@
 //! with an equal one; a question with one of which it says all that is shown;
 //! then with one of the same kind, for texts in the same
 //! language; then with a text of the same kind in any language. It takes the
-//! place of that one, and unchanged words of a text keep their bytes. A text
-//! that was moved to another ply keeps its bytes, too.
+//! place of that one, and unchanged words of a text keep their bytes; a question
+//! keeps what its command does not show. A text that was moved to another ply keeps
+//! its bytes, too.
 //!
 //! Adjacent stored texts of one language look like one text in PGN; they are
 //! split again.
@@ -16,7 +17,9 @@ use std::ops::Range;
 
 use super::{MergedRemark, OldRemark};
 use crate::cbh::CodePage;
-use crate::cbh::annotations::{CommentText as _, divide, encode_edited, encode_remark};
+use crate::cbh::annotations::{
+    CommentText as _, divide, encode_edited, encode_remark, encode_training,
+};
 use crate::cbh::layout::foreign_tags::tags_in;
 use crate::game::{Annotation, AnnotationText, shown_words};
 
@@ -361,11 +364,15 @@ impl<'m> AnnotationMerge<'m> {
                 .old
                 .first()
                 .and_then(|at| Some((*at, self.old.get(*at)?)));
-            if let Some((at, (stored, _))) = stored {
-                let (kind, payload) = if pair.is_same {
-                    (stored.kind, stored.payload.to_vec())
-                } else {
-                    encode_remark(pair.edited, self.page)
+            if let Some((at, (stored, value))) = stored {
+                let (kind, payload) = match (pair.edited, value) {
+                    _ if pair.is_same => (stored.kind, stored.payload.to_vec()),
+                    (Annotation::Training(new), Annotation::Training(old))
+                        if new.payload.is_empty() =>
+                    {
+                        (stored.kind, encode_training(&new.over(old), self.page))
+                    }
+                    (new, _) => encode_remark(new, self.page),
                 };
                 kept.push((at, kind, payload));
             }
@@ -469,7 +476,7 @@ fn rank(kind: u8) -> u8 {
 mod tests {
     use super::*;
     use crate::cbh::annotations::{StoredRemark, decode_remark};
-    use crate::game::Nation;
+    use crate::game::{Nation, Training};
 
     #[test]
     fn texts_with_words_of_one_language_and_lead_are_read_as_one() {
@@ -497,12 +504,39 @@ mod tests {
     }
 
     #[test]
+    fn an_edited_question_keeps_what_is_stored_of_it_besides() {
+        let page = CodePage::WESTERN;
+        let asked = |words: &str, seconds| Training {
+            texts: [vec![(0, words.to_owned())], vec![], vec![], vec![]],
+            seconds,
+            ..Training::default()
+        };
+        let payload = encode_training(&asked("Win?", 180), page);
+        let remark = StoredRemark {
+            position: 0,
+            kind: 0x09,
+            payload: &payload,
+        };
+        let old = [(remark, decode_remark(0x09, &payload, page))];
+        for (words, now) in [("Draw?", asked("Draw?", 180)), ("Win?", asked("Win?", 180))] {
+            let edited = Annotation::Training(Box::new(asked(words, 0)));
+            let mut merge = AnnotationMerge::new(&old, page);
+            merge.ply(0, 0..1, std::iter::once(&edited));
+            let merged = merge.finish();
+            assert_eq!(merged.len(), 1);
+            assert_eq!(merged[0].payload, encode_training(&now, page), "{words}");
+        }
+    }
+
+    #[test]
     fn remarks_of_a_ply_keep_what_is_stored_of_them() {
         let page = CodePage::WESTERN;
         let stored = |text: &[u8]| [&[0, 0], text].concat();
         for (was, edited, now) in [
             (&b"one  two"[..], "one two", Some(&b"one  two"[..])),
             (b"one  two three", "one two four", Some(b"one  two four")),
+            (b"one\0 two", "one", Some(b"one\0 two")),
+            (b"one\0 two", "one three", Some(b"one three\0 two")),
             (b"", "one two", None),
         ] {
             let payload = stored(was);
