@@ -4,7 +4,7 @@
 //! ```text
 //! cbfs merge 2    players
 //! pair    0   <record of the one that went, hexadecimal>   <that of the one that stays>    Kasparov, G
-//! game    17  white   0   2b07c4f1a90e5d36
+//! game    17  white   0   2b07c4f1
 //! ```
 //!
 //! Fields are separated by tabs. Each `game` names the pair whose first it named, and its
@@ -54,7 +54,7 @@ pub struct MergedMention {
     /// The number of the pair.
     pair: u32,
     /// That of the game.
-    stamp: u64,
+    stamp: u32,
 }
 
 /// A merge, as far as it can be taken back.
@@ -135,18 +135,18 @@ impl Merged {
     ///
     /// [`SaveError`].
     pub fn forget_others(&mut self, saver: &Saver<'_>) -> Result<(), SaveError> {
-        let mut same = Vec::with_capacity(self.mentions.len());
-        for mention in self.mentions.drain(..) {
-            match saver.stamp_of(mention.game) {
-                Ok(stamp) if stamp != mention.stamp => {}
-                Ok(_) => same.push(mention),
+        let mut failed = Ok(());
+        self.mentions
+            .retain(|mention| match saver.stamp_of(mention.game) {
+                Ok(stamp) => stamp == mention.stamp,
                 // There is no record of the number.
-                Err(SaveError::Base(Error::NotUsed(_))) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        self.mentions = same;
-        Ok(())
+                Err(SaveError::Base(Error::NotUsed(_))) => false,
+                Err(error) => {
+                    failed = Err(error);
+                    false
+                }
+            });
+        failed
     }
 
     /// How many of the games with these numbers it changes.
@@ -179,9 +179,14 @@ impl Merged {
     ///
     /// [`SaveError`].
     pub fn count_left(&self, saver: &mut Saver<'_>) -> Result<[usize; 2], SaveError> {
-        let ids = [self.ids_that_stay(saver)?, self.ids_that_went(saver)?];
+        let into = self.ids(saver, |pair| &pair.into)?;
+        let mut from = self.ids(saver, |pair| &pair.from)?;
+        for (from, into) in from.iter_mut().zip(&into) {
+            // Of two of one name, that which stays is found for both.
+            *from = from.filter(|from| Some(*from) != *into);
+        }
         let mut counts = [0; 2];
-        for (ids, count) in ids.iter().zip(&mut counts) {
+        for (ids, count) in [into, from].iter().zip(&mut counts) {
             self.find(saver, ALL_GAMES, ids, &mut |_| {
                 *count += 1;
                 None
@@ -197,7 +202,7 @@ impl Merged {
     ///
     /// [`SaveError`].
     pub fn take_back(&self, saver: &mut Saver<'_>, games: Range<u32>) -> Result<(), SaveError> {
-        let into = self.ids_that_stay(saver)?;
+        let into = self.ids(saver, |pair| &pair.into)?;
         let mut is_left = vec![false; into.len()];
         self.find(saver, games.clone(), &into, &mut |pair| {
             if let Some(is_left) = is_left.get_mut(pair) {
@@ -218,15 +223,13 @@ impl Merged {
         Ok(())
     }
 
-    fn ids_that_stay(&self, saver: &mut Saver<'_>) -> Result<Vec<Option<EntityId>>, SaveError> {
-        let records = self.pairs.iter().map(|pair| &pair.into);
-        records
-            .map(|data| saver.find_entity_data(self.kind, data))
-            .collect()
-    }
-
-    fn ids_that_went(&self, saver: &mut Saver<'_>) -> Result<Vec<Option<EntityId>>, SaveError> {
-        let records = self.pairs.iter().map(|pair| &pair.from);
+    /// The entities that have these records, one of each pair.
+    fn ids(
+        &self,
+        saver: &mut Saver<'_>,
+        record: impl Fn(&MergedPair) -> &[u8],
+    ) -> Result<Vec<Option<EntityId>>, SaveError> {
+        let records = self.pairs.iter().map(record);
         records
             .map(|data| saver.find_entity_data(self.kind, data))
             .collect()
@@ -273,7 +276,7 @@ impl Merged {
             let MergedMention {
                 game, pair, stamp, ..
             } = mention;
-            writeln!(out, "game\t{}\t{side}\t{pair}\t{stamp:016x}", game.0)?;
+            writeln!(out, "game\t{}\t{side}\t{pair}\t{stamp:08x}", game.0)?;
         }
         Ok(())
     }
@@ -329,7 +332,7 @@ impl Merged {
                     game: GameId(game.parse().ok()?),
                     side,
                     pair,
-                    stamp: u64::from_str_radix(stamp, 16).ok()?,
+                    stamp: u32::from_str_radix(stamp, 16).ok()?,
                 };
                 let is_known = (pair as usize) < self.pairs.len();
                 is_known.then(|| self.mentions.push(mention))

@@ -210,10 +210,13 @@ pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<AnnotationText> {
 
 /// The bytes of a text that are shown, and those from the first zero byte on.
 pub(super) fn split_at_zero(bytes: &[u8]) -> (&[u8], &[u8]) {
+    // Most have none, which this tells several bytes at once.
+    if !bytes.contains(&0) {
+        return (bytes, &[]);
+    }
     let end = bytes.iter().position(|byte| *byte == 0);
-    bytes
-        .split_at_checked(end.unwrap_or(bytes.len()))
-        .unwrap_or_default()
+    let parts = end.and_then(|end| bytes.split_at_checked(end));
+    parts.unwrap_or((bytes, &[]))
 }
 
 /// A text → its payload.

@@ -145,19 +145,20 @@ struct Command<'t> {
 /// it would be shown as; else the public one was edited, and counts, with what only
 /// the exact one says. Commands that are none of ours stay in the text.
 pub(in crate::pgn) fn read(comment: &str, style: Style) -> Comment {
-    read_with(comment, style, command)
+    read_with(comment, style, command, |name, _| is_private(name))
 }
 
 /// As [`read`], where commands that say something of a ply or position have no
 /// place: they stay in the text.
 pub(in crate::pgn) fn read_text(comment: &str, style: Style) -> Comment {
-    read_with(comment, style, |_, _, _| None)
+    read_with(comment, style, |_, _, _| None, is_ours)
 }
 
 fn read_with<'t>(
     comment: &'t str,
     style: Style,
     command: impl Fn(&'t str, &'t str, &str) -> Option<Command<'t>>,
+    is_told: impl Fn(&str, &str) -> bool,
 ) -> Comment {
     let mut found = Comment::default();
     let mut commands = Vec::new();
@@ -191,7 +192,7 @@ fn read_with<'t>(
                     found.has_parts |= name == "emt" && has_parts(arguments);
                     commands.push(command);
                 } else {
-                    found.is_misread |= is_ours(name, arguments);
+                    found.is_misread |= is_told(name, arguments);
                     text.words.push_str(whole);
                 }
             }

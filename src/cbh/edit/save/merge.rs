@@ -69,19 +69,22 @@ impl Saver<'_> {
     /// # Errors
     ///
     /// [`SaveError`], also if there is no such record.
-    pub fn stamp_of(&self, id: GameId) -> Result<u64, SaveError> {
+    pub fn stamp_of(&self, id: GameId) -> Result<u32, SaveError> {
         let extended = self.database.extended_bytes(id)?;
         let extended = ExtendedRecord::decode(extended.as_deref().unwrap_or_default());
-        if extended.created != 0 {
-            return Ok(marked(0, &extended.created.to_le_bytes()));
-        }
-        let bytes = self.database.header_bytes(id)?;
-        let part = |part: Range<usize>| bytes.get(part).unwrap_or_default();
-        let place = marked(1, part(1..5));
-        Ok(match record::decode_kind(&bytes) {
-            Some((RecordKind::Text, _)) => place,
-            _ => marked(place, part(24..37)),
-        })
+        let mark = if extended.created == 0 {
+            let bytes = self.database.header_bytes(id)?;
+            let part = |part: Range<usize>| bytes.get(part).unwrap_or_default();
+            let place = marked(1, part(1..5));
+            match record::decode_kind(&bytes) {
+                Some((RecordKind::Text, _)) => place,
+                _ => marked(place, part(24..37)),
+            }
+        } else {
+            marked(0, &extended.created.to_le_bytes())
+        };
+        let [.., a, b, c, d] = mark.to_be_bytes();
+        Ok(u32::from_be_bytes([a, b, c, d]))
     }
 
     /// Returns the name of an entity.
