@@ -134,7 +134,7 @@ impl Merged {
     /// # Errors
     ///
     /// [`SaveError`].
-    pub fn forget_others(&mut self, saver: &Saver<'_>) -> Result<(), SaveError> {
+    pub fn keep_same_games(&mut self, saver: &Saver<'_>) -> Result<(), SaveError> {
         let mut failed = Ok(());
         self.mentions
             .retain(|mention| match saver.stamp_of(mention.game) {

@@ -51,15 +51,18 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let options = cbh::Options::default();
     let base = OpenBase::to_copy(&args.base, &options);
     let base = base.map_err(|error| not_opened(args, error))?;
-    let new_base = NewBase::begin(&args.new).map_err(Failure::new)?;
     let ending = signals::block_unless_ignored().map_err(Failure::new)?;
     let is_ended = signals::flag_on_signal(ending);
+    let new_base = NewBase::begin(&args.new).map_err(Failure::new)?;
     let bar = progress::bar(base.database.last_id(), quiet);
     let done = cbh::compact(&base, &new_base, &|records| {
         bar.inc(records);
         !is_ended.load(Relaxed)
     });
     let done = done.map_err(|error| not_copied(args, error))?;
+    if is_ended.load(Relaxed) {
+        return Err(Failure::not_made(&args.new, &ErrorKind::Interrupted.into()));
+    }
     new_base.finish().map_err(Failure::new)?;
     bar.finish_and_clear();
     for (path, kind) in &done.left_out {

@@ -2,7 +2,7 @@
 //! of another; and takes that back.
 
 use std::collections::HashMap;
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -226,22 +226,16 @@ fn take_back(args: &Args, base: &mut OpenBase, quiet: bool) -> Result<Option<Str
     let path = args.base.as_path();
     let all = merged.mentions.len();
     let [left, unmerged] = change::look((base, path), |saver| {
-        merged.forget_others(saver)?;
+        merged.keep_same_games(saver)?;
         merged.count_left(saver)
     })?;
     if left == 0 && all > 0 {
-        let failed = |why: &dyn Display| Err(Failure::about(&args.base, why));
-        if unmerged < all {
-            let kept = record.display();
-            return failed(&format_args!(
-                "no game is as its last merge left it; nothing was changed. Remove {kept} to take \
-                 back the merge before"
-            ));
-        }
-        fs::remove_file(&record).map_err(|error| Failure::about(&record, error))?;
-        return failed(
-            &"its last merge was broken off before it changed a game, and is forgotten now",
+        let why = format!(
+            "no game is as its last merge left it; nothing was changed. Remove {} to take back the \
+             merge before",
+            record.display()
         );
+        return Err(Failure::about(&args.base, why));
     }
     let back = if left == all {
         count_of(merged.count_games(&ALL_GAMES), "game")

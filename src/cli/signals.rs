@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SigSet, Signal, raise};
 
@@ -49,15 +50,20 @@ pub(super) fn remove_on_signal(signals: SigSet, path: PathBuf) {
     });
 }
 
+/// `timeout` sends a signal twice, to a program and to its group.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
 /// Starts a thread that sets the returned flag on the first of the blocked
-/// `signals`, so that work can be stopped cleanly. The second signal ends the
-/// program.
+/// `signals`, so that work can be stopped cleanly. A second signal, later than
+/// [`AT_ONCE`], ends the program.
 pub(super) fn flag_on_signal(signals: SigSet) -> Arc<AtomicBool> {
     let mark = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&mark);
     thread::spawn(move || {
+        let mut first = None;
         while let Ok(signal) = signals.wait() {
-            if set.swap(true, Relaxed) {
+            set.store(true, Relaxed);
+            if first.get_or_insert_with(Instant::now).elapsed() > AT_ONCE {
                 // Both cannot fail for an existing signal.
                 let _ = SigSet::from_iter([signal]).thread_unblock();
                 let _ = raise(signal);

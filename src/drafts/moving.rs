@@ -272,7 +272,6 @@ impl Drafts {
         state.leave(game);
         state.show_again(to, None, now);
         state.games.insert(game, id);
-        state.note_saved(game);
     }
 
     fn rename_game(
@@ -346,7 +345,6 @@ impl Drafts {
             state.leave(game);
             state.leave(new);
             state.move_aliases(new, game);
-            state.note_saved(game);
             state.show_again(to, None, now);
             state.names.remove(from, now);
         }

@@ -11,6 +11,7 @@ use crate::fs::editor::Role;
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::volume::NodeKind;
 use crate::fs::{Attr, Error, Ino, status as about};
+use crate::names::parse_game;
 use crate::storage::SharedBuffer;
 
 impl Drafts {
@@ -111,12 +112,9 @@ impl Drafts {
         let name = place.1.as_bytes();
         let is_listed = |file| Drafts::ask(live, |editor| editor.is_listed_as(file, name));
         match Drafts::role(live, place.0, &place.1)? {
-            // A name that it had before it was saved: who removes it, such as rsync after
-            // it has written the game by its new name, does not mean the game.
-            Role::File(game)
-                if self.state.lock().may_be_former(game, &place.1)
-                    && !is_listed(game.within_base())? =>
-            {
+            // Such as a name that it had before it was saved: who removes it, as rsync does
+            // after it has written the game by its new name, does not mean the game.
+            Role::File(game) if parse_game(name).is_none() && !is_listed(game.within_base())? => {
                 Err(Error::NotFound)
             }
             Role::File(game) if is_deleted_so => {

@@ -49,17 +49,11 @@ impl Drafts {
             draft.made_by = job.handle;
             draft.stored = outcome.stored;
         }
-        let written = draft
-            .game()
-            .filter(|_| outcome.result.is_ok() && job.handle.is_some());
         draft.base = outcome.base;
         if outcome.result.is_ok() || outcome.made.is_empty() {
             draft.imported = outcome.imported;
         }
         state.names.is_changed = true;
-        if let Some(game) = written {
-            state.note_saved(game);
-        }
         if let Some(place) = new_name {
             link(&mut state, id, &place, is_given, now);
         }

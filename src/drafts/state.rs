@@ -1,6 +1,6 @@
 //! What is known of drafts, names and open files at a moment.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -10,14 +10,11 @@ use super::names::{DraftNames, NameTarget, Place};
 use super::status::{DraftEvent, DraftStatus, Effect};
 use super::{KIND, StoredGame};
 use crate::fs::{Error, Ino};
-use crate::names::{is_pgn, parse_game};
+use crate::names::is_pgn;
 use crate::storage::SharedBuffer;
 
 /// Numbers of files that became games, at most.
 const MOST_ALIASES: usize = 10_000;
-
-/// So many saved games are remembered.
-const MOST_SAVED: usize = 1 << 16;
 
 /// What a draft is to become when it is saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,8 +180,6 @@ pub(super) struct State {
     /// Which game a file with a number of its own became.
     aliases: HashMap<Ino, Ino>,
     oldest_aliases: VecDeque<Ino>,
-    /// The games saved lately, which may have had other names before.
-    saved: HashSet<Ino>,
     next: u32,
 }
 
@@ -295,20 +290,6 @@ impl State {
             draft.open += 1;
             draft.writers += 1;
         }
-    }
-
-    /// Notes that a game was saved.
-    pub(super) fn note_saved(&mut self, game: Ino) {
-        if self.saved.len() >= MOST_SAVED {
-            self.saved.clear();
-        }
-        self.saved.insert(game);
-    }
-
-    /// Whether a name may be one that a game had before it was saved: any but that of its
-    /// number.
-    pub(super) fn may_be_former(&self, game: Ino, name: &str) -> bool {
-        self.saved.contains(&game) && parse_game(name.as_bytes()).is_none()
     }
 
     /// Ends all writing of a game: its name goes to another text.

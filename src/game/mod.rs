@@ -33,11 +33,12 @@ mod result;
 mod san;
 mod shown;
 mod start;
+mod training;
 mod tree;
 
 pub use annotation::{
-    Annotation, AnnotationText, Annotations, Answer, Arrow, ByPly, ColoredSquare, Evaluation,
-    MAX_ANNOTATIONS, Phase, ProfilePoint, Quotation, Stage, TimeSpent, Training, VariationColor,
+    Annotation, AnnotationText, Annotations, Arrow, ByPly, ColoredSquare, Evaluation,
+    MAX_ANNOTATIONS, Phase, ProfilePoint, Quotation, Stage, TimeSpent, VariationColor,
 };
 pub use board::Board;
 pub use date::Date;
@@ -63,6 +64,7 @@ pub use shown::{
     shown_words,
 };
 pub use start::Start;
+pub use training::{Answer, Training};
 pub use tree::{Branch, MAX_PLIES, MoveTree, Ply, PlyId, TreeBuilder, USUAL_PLIES};
 
 /// One game: headers, start position, moves and annotations.

@@ -100,6 +100,14 @@ impl Exact {
         }
         let head = format!("09~{:08x}", command::digest(&questions));
         let form = self.commands.get(&head)?;
+        // Of two questions that say the same one form may stand in a tag only.
+        let is_form = |piece| match piece {
+            CommandOrText::Command(whole) => parts(whole).is_some_and(|(own, _)| own == head),
+            CommandOrText::Plain(_) => false,
+        };
+        if command::pieces(comment).any(is_form) {
+            return None;
+        }
         self.unused.remove(&head);
         let (before, behind) = comment.split_at_checked(before?)?;
         Some([before, form, behind].concat())

@@ -84,7 +84,7 @@ pub enum Liberty {
     Misread,
     /// `[%cbgame …]` in other words than its game.
     QuotedGame,
-    /// A tag `CbhExact…` of which the question was edited or is gone.
+    /// A tag `CbhExact…` to which no question fits, as it was edited.
     QuestionForm,
     /// The comments of an export about damage.
     Damage,
@@ -236,7 +236,7 @@ impl fmt::Display for Liberty {
                 "the line of a quoted game, [%cbgame \u{2026}], in other words; shown as the game is stored"
             }
             Liberty::QuestionForm => {
-                "a tag CbhExact of a training question that was edited or is gone; left out, the question is stored as it is shown"
+                "a tag CbhExact that fits no training question, since it was edited or is gone; left out, the question is stored as it is shown"
             }
             Liberty::Damage => {
                 "[%cbdefect \u{2026}] or [%cbpos \u{2026}], which say what an export lacks of a damaged game; left out"

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use super::text::{encode_in_utf8, page_to_utf8, split_at_zero};
+use super::text::{encode_in_utf8, page_to_utf8, shown_and_rest};
 use super::{CommentText, text};
 use crate::cbh::CodePage;
 use crate::cbh::edit::diff::{Stretch, compare};
@@ -26,7 +26,7 @@ pub(in crate::cbh) fn encode_edited(
     edited: &AnnotationText,
     page: CodePage,
 ) -> Vec<u8> {
-    let (stored, rest) = split_at_zero(payload.get(2..).unwrap_or_default());
+    let (stored, rest) = shown_and_rest(payload);
     let is_short = stored.len().max(edited.text.len()) <= MOST_BYTES;
     let stored = is_short.then(|| StoredText::new(stored, page));
     let kept = stored.and_then(|stored| {

@@ -53,6 +53,7 @@ pub(crate) use payload::{MOST_ANSWERS, MOST_POINTS};
 pub(crate) use quotation::{QuotedHeader, quoted_caption};
 pub(super) use shape::Shape;
 pub(crate) use text::CommentText;
+pub(super) use text::shown_and_rest;
 pub(crate) use training::encode as encode_training;
 
 use super::CodePage;

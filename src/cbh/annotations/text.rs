@@ -199,8 +199,8 @@ pub(super) fn page_to_utf8(byte: u8, shown: &str) -> Vec<u8> {
 
 /// A text's payload → its value; `None` if the payload is too short.
 pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<AnnotationText> {
-    let (&[lead, language], bytes) = payload.split_first_chunk()?;
-    let (shown, _) = split_at_zero(bytes);
+    let (&[lead, language], _) = payload.split_first_chunk()?;
+    let (shown, _) = shown_and_rest(payload);
     Some(AnnotationText {
         lead,
         language: Nation(language),
@@ -208,8 +208,9 @@ pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<AnnotationText> {
     })
 }
 
-/// The bytes of a text that are shown, and those from the first zero byte on.
-pub(super) fn split_at_zero(bytes: &[u8]) -> (&[u8], &[u8]) {
+/// The bytes of a text's payload that are shown, and those from the first zero byte on.
+pub(in crate::cbh) fn shown_and_rest(payload: &[u8]) -> (&[u8], &[u8]) {
+    let bytes = payload.get(2..).unwrap_or_default();
     // Most have none, which this tells several bytes at once.
     if !bytes.contains(&0) {
         return (bytes, &[]);

@@ -45,6 +45,8 @@
 //!
 //! Other bytes are kept as they are.
 
+use std::ops::Range;
+
 use crate::bytes::{BytePatch, ByteReader, Malformed};
 use crate::cbh::layout::date;
 use crate::cbh::moves::start_number;
@@ -52,6 +54,9 @@ use crate::game::{Board, Date, Eco, GameResult};
 
 /// Length of the header, and of each record, in bytes.
 pub const RECORD_BYTES: usize = 46;
+
+/// Where a game has its date, result, round and ratings.
+pub(in crate::cbh) const CIRCUMSTANCES: Range<usize> = 24..35;
 
 /// Maximum number of records: other files store a game number in three bytes.
 pub(in crate::cbh) const MOST_GAMES: u32 = (1 << 24) - 1;

@@ -52,12 +52,12 @@ fn encode_marks<T>(
 }
 
 /// Marks that all programs know, as edited, with those of `all` that they do not know, in
-/// the order in which they stood.
+/// the order in which they stood; `None` if there are none.
 pub(super) fn marks_over<T: Copy + Eq + Hash>(
     mut shown: Vec<T>,
     mut all: Vec<T>,
     color: impl Fn(&T) -> u8,
-) -> Vec<T> {
+) -> Option<Vec<T>> {
     let mut counts: HashMap<T, usize> = HashMap::new();
     for mark in &shown {
         *counts.entry(*mark).or_default() += 1;
@@ -69,7 +69,7 @@ pub(super) fn marks_over<T: Copy + Eq + Hash>(
     all.retain(|mark| takes(mark) || color_letter(color(mark)).is_none());
     shown.retain(takes);
     all.append(&mut shown);
-    all
+    (!all.is_empty()).then_some(all)
 }
 
 /// A list that is too long for one word becomes several commands.

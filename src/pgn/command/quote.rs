@@ -199,7 +199,7 @@ fn question(fields: &[String]) -> Option<(Training, &[String])> {
 
 /// Fields with commas between, some in quotes, in which commas count for
 /// nothing; several answers may each stand in parentheses. A quote within a text ends it
-/// only in front of what may follow a field.
+/// only in front of what may follow there: an end, or a comma and the next field.
 fn quoted_fields(text: &str) -> Option<Vec<String>> {
     let mut fields = vec![String::new()];
     let mut is_quoted = false;
@@ -208,7 +208,12 @@ fn quoted_fields(text: &str) -> Option<Vec<String>> {
         let field = fields.last_mut()?;
         let ends_field = || {
             let behind = text.get(at + 1..).unwrap_or_default().trim_start();
-            behind.is_empty() || behind.starts_with([',', '(', ')'])
+            let next = behind.strip_prefix(',').map(str::trim_start);
+            let is_field = |next: &str| {
+                let is_digit = next.starts_with(|c: char| c.is_ascii_digit());
+                next.is_empty() || is_digit || next.starts_with(['"', '(', ','])
+            };
+            behind.is_empty() || behind.starts_with(['(', ')']) || next.is_some_and(is_field)
         };
         match c {
             '"' if is_quoted && !ends_field() => field.push(c),

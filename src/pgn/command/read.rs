@@ -323,13 +323,14 @@ impl RemarkForms {
             let beside = digest(&shown);
             let as_shown = exact().find(|command| command.digest == Some(beside));
             // Of a quoted game the line is only what is shown.
-            let quoted = || exact().find(|_| kind == QUOTATION && !shown.is_empty());
+            let is_quoted = kind == QUOTATION && !shown.is_empty();
+            let quoted = || is_quoted.then(|| exact().next()).flatten();
             return match &as_shown.or_else(quoted)?.remark {
                 Some(Annotation::Opaque { payload, .. }) => with_payload(kind, &shown, payload),
                 _ => None,
             };
         }
-        let whole = joined(exact())?;
+        let whole = joined(exact()).pop()?;
         let mut expected = Vec::new();
         encode(&whole, &mut expected);
         expected.retain(|command| CommandOrText::parts(command).0 == self.public);
@@ -338,31 +339,37 @@ impl RemarkForms {
             return Some(whole);
         }
         let public = commands.iter().filter(|command| self.has_public(command));
-        edited(joined(public)?, whole)
+        edited(joined(public), whole)
     }
 }
 
-/// The remark that commands of one kind say: a long list is cut into several, of which
+/// The remarks that commands of one kind say: a long list is cut into several, of which
 /// all together count.
-fn joined<'c>(commands: impl Iterator<Item = &'c Command<'c>>) -> Option<Annotation> {
-    let mut whole: Option<Annotation> = None;
+fn joined<'c>(commands: impl Iterator<Item = &'c Command<'c>>) -> Vec<Annotation> {
+    let mut remarks: Vec<Annotation> = Vec::new();
     for part in commands.filter_map(|command| command.remark.as_ref()) {
-        if !joins_last(part, whole.as_mut()) {
-            whole = Some(part.clone());
+        if !joins_last(part, remarks.last_mut()) {
+            remarks.push(part.clone());
         }
     }
-    whole
+    remarks
 }
 
-/// A remark whose public form was edited, with what only the `exact` one beside it says;
-/// `None` if that says nothing else.
-fn edited(public: Annotation, exact: Annotation) -> Option<Annotation> {
+/// The remark whose public form was edited or taken away, with what only the `exact` one
+/// beside it says; `None` if that says nothing else, or of which remark is not clear.
+fn edited(public: Vec<Annotation>, exact: Annotation) -> Option<Annotation> {
+    let public = match (<[Annotation; 1]>::try_from(public), &exact) {
+        (Ok([public]), _) => public,
+        (Err(none), Annotation::Squares(_)) if none.is_empty() => Annotation::Squares(Vec::new()),
+        (Err(none), Annotation::Arrows(_)) if none.is_empty() => Annotation::Arrows(Vec::new()),
+        (Err(_), _) => return None,
+    };
     Some(match (public, exact) {
         (Annotation::Squares(shown), Annotation::Squares(all)) => {
-            Annotation::Squares(marks_over(shown, all, |mark| mark.color))
+            Annotation::Squares(marks_over(shown, all, |mark| mark.color)?)
         }
         (Annotation::Arrows(shown), Annotation::Arrows(all)) => {
-            Annotation::Arrows(marks_over(shown, all, |mark| mark.color))
+            Annotation::Arrows(marks_over(shown, all, |mark| mark.color)?)
         }
         (Annotation::TimeSpent(shown), Annotation::TimeSpent(all)) => {
             Annotation::TimeSpent(TimeSpent {
@@ -488,6 +495,11 @@ mod tests {
                 "[%emt 0:00:05] [%cbemt 0,0,5,30]",
             ),
             ("[%csl Gd4] [%cbcsl 2e4,7e5]", "[%csl Gd4] [%cbcsl 7e5,2d4]"),
+            ("[%cbcsl 2e4,7e5]", "[%cbcsl 7e5]"),
+            (
+                "[%emt 0:00:05] [%cbemt 0,0,4,30] [%emt 0:00:07]",
+                "[%emt 0:00:05] [%emt 0:00:07]",
+            ),
             (
                 "[%csl Ge4,Rh1] [%cbcsl 2e4,7e5]",
                 "[%csl Ge4,Rh1] [%cbcsl 2e4,7e5,4h1]",

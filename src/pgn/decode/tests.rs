@@ -462,19 +462,16 @@ fn a_question_is_said_once() {
 
 #[test]
 fn quotes_within_a_question_are_words_of_it() {
-    let text = "1. e4 {[%tqu \"En\",\"say \"hi\" , now\",\"\",\"\",\"e7e5\",\"\",10]} *";
-    let shown = "1. e4 {[%tqu \"En\",\"say 'hi' , now\",\"\",\"\",\"e7e5\",\"\",10]} *";
-    assert_eq!(
-        with_tags(&text.replace("\" , now", "\" now")),
-        shown.replace("' , now", "' now")
-    );
-    let game = decode(text.replace("\" , now", "\" now").as_bytes()).unwrap();
+    let text = "1. e4 {[%tqu \"En\",\"say \"hi\", then \"no\" now\",\"\",\"\",\"e7e5\",\"\",10]} *";
+    let shown = "1. e4 {[%tqu \"En\",\"say 'hi', then 'no' now\",\"\",\"\",\"e7e5\",\"\",10]} *";
+    assert_eq!(with_tags(text), shown);
+    let game = decode(text.as_bytes()).unwrap();
     let mut remarks = game.annotations.iter();
     let question = remarks.find_map(|(_, remark)| match remark {
         Annotation::Training(question) => Some(question.texts[0][0].1.clone()),
         _ => None,
     });
-    assert_eq!(question.as_deref(), Some("say \"hi\" now"));
+    assert_eq!(question.as_deref(), Some("say \"hi\", then \"no\" now"));
 }
 
 fn encoded(game: &Game) -> String {
@@ -517,6 +514,27 @@ fn what_a_tag_says_of_a_question_is_no_part_of_a_text() {
         let mut games = GameTexts::new(edited.as_bytes());
         let liberties = games.next_leniently().unwrap().unwrap().taken.liberties();
         assert!(liberties.contains(&Liberty::QuestionForm), "{liberties:?}");
+    }
+}
+
+#[test]
+fn questions_that_say_the_same_keep_what_each_has_besides() {
+    let mut game = decode(b"1. e4 e5 *").unwrap();
+    let plies: Vec<_> = game.tree.main_line().collect();
+    let question = |payload: &[u8]| {
+        Annotation::Training(Box::new(Training {
+            texts: [vec![(0, "Win?".to_owned())], vec![], vec![], vec![]],
+            payload: payload.to_vec(),
+            ..Training::default()
+        }))
+    };
+    let questions = [question(&[1, 2, 3]), question(&[4, 5, 6])];
+    for (ply, question) in plies.iter().zip(&questions) {
+        game.annotations.add(*ply, question.clone());
+    }
+    let again = decode(encoded(&game).as_bytes()).unwrap();
+    for (ply, question) in plies.iter().zip(&questions) {
+        assert!(again.annotations.on(*ply).eq([question]));
     }
 }
 

@@ -18,7 +18,7 @@ use std::ops::Range;
 use super::{MergedRemark, OldRemark};
 use crate::cbh::CodePage;
 use crate::cbh::annotations::{
-    CommentText as _, divide, encode_edited, encode_remark, encode_training,
+    CommentText as _, divide, encode_edited, encode_remark, encode_training, shown_and_rest,
 };
 use crate::cbh::layout::foreign_tags::tags_in;
 use crate::game::{Annotation, AnnotationText, shown_words};
@@ -304,7 +304,8 @@ impl<'m> AnnotationMerge<'m> {
         if let ([(_, payload)], Some(edited)) = (payloads.as_mut_slice(), text_of(pair.edited))
             && !self.has_tags_of(payload, edited)
         {
-            *payload = encode_remark(pair.edited, self.page).1;
+            let (_, rest) = shown_and_rest(payload);
+            *payload = [&encode_remark(pair.edited, self.page).1, rest].concat();
         }
         payloads
     }
@@ -313,10 +314,7 @@ impl<'m> AnnotationMerge<'m> {
     /// blanks, which words do not tell.
     fn has_tags_of(&self, payload: &[u8], edited: &AnnotationText) -> bool {
         let wanted = tags_in(&edited.text);
-        let stored = || {
-            self.page
-                .decode_comment(payload.get(2..).unwrap_or_default())
-        };
+        let stored = || self.page.decode_comment(shown_and_rest(payload).0);
         wanted.is_empty() || tags_in(&stored()) == wanted
     }
 

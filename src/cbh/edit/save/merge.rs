@@ -8,7 +8,7 @@ use super::headers::GameRecords;
 use super::{SaveError, Saver, decode_record};
 use crate::cbh::entities::{EntityId, EntityKind};
 use crate::cbh::extended::ExtendedRecord;
-use crate::cbh::record::{self, GameRecord, RECORD_BYTES, TextRecord};
+use crate::cbh::record::{self, CIRCUMSTANCES, GameRecord, RECORD_BYTES, TextRecord};
 use crate::cbh::{FileKind, GameId, RecordKind};
 use crate::storage::marked;
 
@@ -62,9 +62,8 @@ impl Saver<'_> {
         Ok(found.into_iter().map(|(mention, _)| mention).collect())
     }
 
-    /// Returns a number that tells a game or text from others, whatever is saved into it:
-    /// of its stamp of creation, which no other has, or else of what is less often another,
-    /// where it is, date, result, round, ratings and opening.
+    /// Returns a number that tells a game from others: of its stamp of creation, which no
+    /// other has and no save changes, or else of its date, result, round and ratings.
     ///
     /// # Errors
     ///
@@ -74,11 +73,9 @@ impl Saver<'_> {
         let extended = ExtendedRecord::decode(extended.as_deref().unwrap_or_default());
         let mark = if extended.created == 0 {
             let bytes = self.database.header_bytes(id)?;
-            let part = |part: Range<usize>| bytes.get(part).unwrap_or_default();
-            let place = marked(1, part(1..5));
             match record::decode_kind(&bytes) {
-                Some((RecordKind::Text, _)) => place,
-                _ => marked(place, part(24..37)),
+                Some((RecordKind::Text, _)) => 0,
+                _ => marked(1, bytes.get(CIRCUMSTANCES).unwrap_or_default()),
             }
         } else {
             marked(0, &extended.created.to_le_bytes())
