@@ -372,6 +372,11 @@ fn games_that_are_there_twice_are_listed_and_deleted() {
             "not those of the list",
         ),
         (list.replace("delete\t1\t", "delete\tx\t"), "line 2"),
+        // Another game of the same players.
+        (
+            list.replace("delete\t1\t", "delete\t9\t"),
+            "has other moves",
+        ),
         (list.replace("delete", "keep"), "no change"),
         (list.replace("why", "reason"), "no such list"),
     ] {
@@ -379,6 +384,10 @@ fn games_that_are_there_twice_are_listed_and_deleted() {
         case.refuses("duplicates", &["--apply", path, "-y"], why);
     }
     assert_eq!(case.does("export", &[]), before);
+    // The list is older than this.
+    fs::write(&file, &list).unwrap();
+    case.does("delete", &["number:4", "-y"]);
+    case.refuses("duplicates", &["--apply", path, "-y"], "is deleted");
 }
 
 #[test]

@@ -13,13 +13,14 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::ops::Range;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use shakmaty::Color;
+use tempfile::NamedTempFile;
 
 use crate::cbh::{EntityId, EntityKind, Error, GameId, ReferenceSite, SaveError, Saver};
 use crate::storage::{name_of_set_elsewhere, open_regular};
@@ -426,20 +427,15 @@ impl Merges {
             .recursive(true)
             .mode(0o700)
             .create(&self.folder)?;
-        let mut options = OpenOptions::new();
-        let file = options
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)?;
+        // A part of a record would be in the way of those before.
+        let file = NamedTempFile::new_in(&self.folder)?;
         let mut text = BufWriter::new(&file);
-        let written = merged.write(&mut text).and_then(|()| text.flush());
+        merged.write(&mut text)?;
+        text.flush()?;
         drop(text);
-        let written = written.and_then(|()| file.sync_all());
-        if written.is_err() {
-            let _ = fs::remove_file(path);
-        }
-        written
+        file.as_file().sync_all()?;
+        file.persist_noclobber(path)?;
+        File::open(&self.folder)?.sync_all()
     }
 
     /// The last merge that is kept.

@@ -18,7 +18,7 @@ pub(super) const MOST_AT_ONCE: usize = 1 << 18;
 pub(super) const SAME_AGAIN: &str = "the same command does the rest";
 
 /// Whether and how a change is asked about.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct Consent {
     /// Do it without asking; needed where nobody can answer, as in a script
     #[arg(long, short = 'y')]
@@ -58,10 +58,11 @@ impl Consent {
     }
 }
 
-/// Opens a CBH base to change it.
+/// Opens a CBH base to change it; to look at it only, if no change is wanted.
 pub(super) fn open(
     path: &Path,
     code_page: Option<CodePage>,
+    consent: &Consent,
     label: &str,
 ) -> Result<OpenBase, Failure> {
     // Books, archives and 2CBH are refused with the reason.
@@ -76,8 +77,14 @@ pub(super) fn open(
         let why = "2CBH is read-only; `cbfs convert` makes a CBH base of it";
         return Err(Failure::about(path, why));
     }
-    ensure_writable(path)?;
-    OpenBase::to_change(path, &Options { code_page }, label).map_err(|error| failed(path, error))
+    let options = Options { code_page };
+    let opened = if consent.dry_run {
+        OpenBase::to_read(path, &options)
+    } else {
+        ensure_writable(path)?;
+        OpenBase::to_change(path, &options, label)
+    };
+    opened.map_err(|error| failed(path, error))
 }
 
 /// Checks that the files of a base can be written, before it is opened for a change: that
@@ -152,7 +159,7 @@ pub(super) fn mark(
     if restores {
         return print(format!("{count} restored\n").as_bytes());
     }
-    let undo = "the same command with --restore takes it back";
+    let undo = "the same command with --restore restores all deleted games that it names";
     print(format!("{count} marked as deleted; {undo}\n").as_bytes())
 }
 
@@ -232,7 +239,7 @@ pub(super) mod tests {
     #[test]
     fn games_are_marked_some_at_once_and_a_failure_says_how_many_are() {
         let (_folder, path) = copy_of_sample();
-        let base = open(&path, None, "a test").unwrap();
+        let base = open(&path, None, &Consent::default(), "a test").unwrap();
         let deleted = |base: &OpenBase| -> GameSet {
             let mut deleted = GameSet::default();
             let all = 1..base.database.last_id() + 1;

@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         terms.push("in:deleted".to_owned());
     }
     let query = Query::parse(&terms).map_err(Failure::new)?;
-    let base = change::open(&args.base, args.codepage, "cbfs delete")?;
+    let base = change::open(&args.base, args.codepage, &args.consent, "cbfs delete")?;
     let games = choose(args, &base, &query, quiet);
     change::mark(
         (base, &args.base),

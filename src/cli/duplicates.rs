@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
+use shakmaty::Move;
+
 use super::reviewed::{self, ReviewedLines};
 use super::{Failure, change, progress};
 use crate::base::{AllTwins, Base, Sameness, Twins, twins};
-use crate::cbh::{EntityId, EntityKind, EntityNames, GameId, Summary};
+use crate::cbh::{Decoded, EntityId, EntityKind, EntityNames, GameId, Summary};
+use crate::game::Game;
 use crate::search::GameSet;
 
 /// The columns of the list.
@@ -149,6 +152,7 @@ fn field(name: &str) -> String {
 fn chosen(args: &Args, base: &dyn Base, list: ReviewedLines) -> Result<GameSet, Failure> {
     let names = ShownNames::of(base).map_err(|error| args.list.failed(error))?;
     let (mut games, mut stay) = (GameSet::default(), GameSet::default());
+    let mut decoded = [Decoded::default(), Decoded::default()];
     for line in list {
         let (number, line) = line?;
         let fields: Vec<&str> = line.split('\t').collect();
@@ -170,9 +174,18 @@ fn chosen(args: &Args, base: &dyn Base, list: ReviewedLines) -> Result<GameSet, 
             wrong("the players of the game are not those of the list; make the list anew")
         })?;
         stay.add(stays);
-        if summary.is_deleted == args.restore {
-            games.add(game);
+        if summary.is_deleted != args.restore {
+            continue;
         }
+        let is_there = || base.summary(GameId(stays)).is_ok_and(|it| !it.is_deleted);
+        let ids = [game, stays].map(GameId);
+        let are_same = args.restore || (is_there() && are_one_game(base, ids, &mut decoded));
+        if !are_same {
+            return Err(wrong(
+                "the game that stays is deleted, or has other moves now; make the list anew",
+            ));
+        }
+        games.add(game);
     }
     if let Some(both) = games.from(0).find(|game| stay.contains(*game)) {
         let why = "is to be deleted, and is the one that stays for another";
@@ -183,4 +196,19 @@ fn chosen(args: &Args, base: &dyn Base, list: ReviewedLines) -> Result<GameSet, 
         return Err(Failure::new(why));
     }
     Ok(games)
+}
+
+/// Whether the moves of one of two games begin those of the other.
+fn are_one_game(base: &dyn Base, ids: [GameId; 2], decoded: &mut [Decoded; 2]) -> bool {
+    let mut pairs = ids.into_iter().zip(decoded.iter_mut());
+    if !pairs.all(|(id, decoded)| base.read_moves_only(id, decoded).is_ok()) {
+        return false;
+    }
+    let [one, other] = decoded.each_ref().map(|decoded| &decoded.game);
+    one.start.position == other.start.position && moves(one).zip(moves(other)).all(|(a, b)| a == b)
+}
+
+fn moves(game: &Game) -> impl Iterator<Item = Option<Move>> + '_ {
+    let plies = game.tree.main_line();
+    plies.filter_map(|ply| Some(game.tree.ply(ply)?.mv))
 }

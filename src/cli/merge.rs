@@ -77,7 +77,7 @@ impl Mergeable {
 
 /// Merges, or takes a merge back.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
-    let mut base = change::open(&args.base, args.codepage, "cbfs merge")?;
+    let mut base = change::open(&args.base, args.codepage, &args.consent, "cbfs merge")?;
     let done = match (args.kind, &args.from, &args.into) {
         (Some(kind), Some(from), Some(into)) => {
             let pair = (from.as_str(), into.as_str());
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn a_merge_in_parts_that_is_broken_off_is_taken_back() {
         let (_folder, path) = copy_of_sample();
-        let mut base = change::open(&path, None, "a test").unwrap();
+        let mut base = change::open(&path, None, &Consent::default(), "a test").unwrap();
         let (before, defects_before) = (players(&base), defects(&base));
         for most in [2, 3, usize::MAX] {
             // What comes back may have other numbers.

@@ -54,7 +54,7 @@ impl ListArgs {
         let lines = ReviewedLines::open(list, columns)?;
         Ok(Some((
             lines,
-            change::open(&self.base, self.codepage, label)?,
+            change::open(&self.base, self.codepage, &self.consent, label)?,
         )))
     }
 
