@@ -33,7 +33,10 @@ impl Exact {
     /// The forms of a game that are told in tags, and the values of these.
     pub(super) fn of(game: &Game) -> (Exact, Vec<String>) {
         let (mut exact, mut told) = (Exact::default(), String::new());
-        for (_, remark) in game.annotations.iter() {
+        let remarks = || game.annotations.iter().map(|(_, remark)| remark);
+        // A question that says the same and has no form would take that of another.
+        let plain: HashSet<String> = remarks().filter_map(head_of_plain).collect();
+        for remark in remarks() {
             let Annotation::Training(training) = remark else {
                 continue;
             };
@@ -43,7 +46,8 @@ impl Exact {
             let Some(form) = form.filter(|_| !training.payload.is_empty()) else {
                 continue;
             };
-            let Some((head, digits)) = parts(&form) else {
+            let Some((head, digits)) = parts(&form).filter(|(head, _)| !plain.contains(head))
+            else {
                 continue;
             };
             let item = format!("{head}~{:08x}{digits}", command::digest(&[&digits]));
@@ -98,7 +102,7 @@ impl Exact {
             }
             at += part.len();
         }
-        let head = format!("09~{:08x}", command::digest(&questions));
+        let head = head_of(&questions);
         let form = self.commands.get(&head)?;
         // Of two questions that say the same one form may stand in a tag only.
         let is_form = |piece| match piece {
@@ -117,6 +121,23 @@ impl Exact {
     pub(super) fn has_unused(&self) -> bool {
         !self.unused.is_empty()
     }
+}
+
+/// What stands for the form of these questions in a tag.
+fn head_of(questions: &[&str]) -> String {
+    format!("09~{:08x}", command::digest(questions))
+}
+
+/// That of a question that has no form, as its command says all of it.
+fn head_of_plain(remark: &Annotation) -> Option<String> {
+    match remark {
+        Annotation::Training(training) if training.payload.is_empty() => {}
+        _ => return None,
+    }
+    let mut commands = Vec::new();
+    command::encode(remark, &mut commands);
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    Some(head_of(&commands))
 }
 
 /// Kind and digest of an exact form, and its digits without blanks.

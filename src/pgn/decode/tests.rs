@@ -528,13 +528,17 @@ fn questions_that_say_the_same_keep_what_each_has_besides() {
             ..Training::default()
         }))
     };
-    let questions = [question(&[1, 2, 3]), question(&[4, 5, 6])];
-    for (ply, question) in plies.iter().zip(&questions) {
-        game.annotations.add(*ply, question.clone());
-    }
-    let again = decode(encoded(&game).as_bytes()).unwrap();
-    for (ply, question) in plies.iter().zip(&questions) {
-        assert!(again.annotations.on(*ply).eq([question]));
+    // Also one of which the command says all.
+    for others in [[4, 5, 6].as_slice(), &[]] {
+        let questions = [question(&[1, 2, 3]), question(others)];
+        game.annotations.clear();
+        for (ply, question) in plies.iter().zip(&questions) {
+            game.annotations.add(*ply, question.clone());
+        }
+        let again = decode(encoded(&game).as_bytes()).unwrap();
+        for (ply, question) in plies.iter().zip(&questions) {
+            assert!(again.annotations.on(*ply).eq([question]));
+        }
     }
 }
 
