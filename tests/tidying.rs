@@ -375,7 +375,7 @@ fn games_that_are_there_twice_are_listed_and_deleted() {
         // Another game of the same players.
         (
             list.replace("delete\t1\t", "delete\t9\t"),
-            "has other moves",
+            "different moves",
         ),
         (list.replace("delete", "keep"), "no change"),
         (list.replace("why", "reason"), "no such list"),

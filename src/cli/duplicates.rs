@@ -182,7 +182,7 @@ fn chosen(args: &Args, base: &dyn Base, list: ReviewedLines) -> Result<GameSet, 
         let are_same = args.restore || (is_there() && are_one_game(base, ids, &mut decoded));
         if !are_same {
             return Err(wrong(
-                "the game that stays is deleted, or has other moves now; make the list anew",
+                "the game that stays is deleted, or the two have different moves now; make the list anew",
             ));
         }
         games.add(game);
