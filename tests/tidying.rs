@@ -372,11 +372,9 @@ fn games_that_are_there_twice_are_listed_and_deleted() {
             "not those of the list",
         ),
         (list.replace("delete\t1\t", "delete\tx\t"), "line 2"),
-        // Another game of the same players.
-        (
-            list.replace("delete\t1\t", "delete\t9\t"),
-            "different moves",
-        ),
+        // Another game of the same players; one with fewer moves that stays.
+        (list.replace("delete\t1\t", "delete\t9\t"), "lacks moves"),
+        (list.replace("delete\t1\t4", "delete\t1\t3"), "lacks moves"),
         (list.replace("delete", "keep"), "no change"),
         (list.replace("why", "reason"), "no such list"),
     ] {

@@ -179,10 +179,10 @@ fn chosen(args: &Args, base: &dyn Base, list: ReviewedLines) -> Result<GameSet, 
         }
         let is_there = || base.summary(GameId(stays)).is_ok_and(|it| !it.is_deleted);
         let ids = [game, stays].map(GameId);
-        let are_same = args.restore || (is_there() && are_one_game(base, ids, &mut decoded));
-        if !are_same {
+        let is_same = args.restore || (is_there() && begins(base, ids, &mut decoded));
+        if !is_same {
             return Err(wrong(
-                "the game that stays is deleted, or the two have different moves now; make the list anew",
+                "the game that stays is deleted, or lacks moves of the other now; make the list anew",
             ));
         }
         games.add(game);
@@ -198,14 +198,15 @@ fn chosen(args: &Args, base: &dyn Base, list: ReviewedLines) -> Result<GameSet, 
     Ok(games)
 }
 
-/// Whether the moves of one of two games begin those of the other.
-fn are_one_game(base: &dyn Base, ids: [GameId; 2], decoded: &mut [Decoded; 2]) -> bool {
+/// Whether the moves of the first game begin those of the other.
+fn begins(base: &dyn Base, ids: [GameId; 2], decoded: &mut [Decoded; 2]) -> bool {
     let mut pairs = ids.into_iter().zip(decoded.iter_mut());
     if !pairs.all(|(id, decoded)| base.read_moves_only(id, decoded).is_ok()) {
         return false;
     }
     let [one, other] = decoded.each_ref().map(|decoded| &decoded.game);
-    one.start.position == other.start.position && moves(one).zip(moves(other)).all(|(a, b)| a == b)
+    let mut rest = moves(other);
+    one.start.position == other.start.position && moves(one).all(|m| rest.next() == Some(m))
 }
 
 fn moves(game: &Game) -> impl Iterator<Item = Option<Move>> + '_ {
