@@ -372,8 +372,7 @@ impl TwinLine {
             game.start.append_fen_to(&mut fen);
             self.start = xxh3_64(&fen);
         }
-        let plies = game.tree.main_line();
-        let moves = plies.map(|ply| game.tree.ply(ply).and_then(|ply| ply.mv));
+        let moves = game.tree.main_moves();
         self.moves.clear();
         self.moves
             .extend(moves.map(|mv| mv.map_or(NULL_MOVE, polyglot_move).to_le_bytes()));

@@ -5,13 +5,10 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
-use shakmaty::Move;
-
 use super::reviewed::{self, ReviewedLines};
 use super::{Failure, change, progress};
 use crate::base::{AllTwins, Base, Sameness, Twins, twins};
 use crate::cbh::{Decoded, EntityId, EntityKind, EntityNames, GameId, Summary};
-use crate::game::Game;
 use crate::search::GameSet;
 
 /// The columns of the list.
@@ -205,11 +202,6 @@ fn begins(base: &dyn Base, ids: [GameId; 2], decoded: &mut [Decoded; 2]) -> bool
         return false;
     }
     let [one, other] = decoded.each_ref().map(|decoded| &decoded.game);
-    let mut rest = moves(other);
-    one.start.position == other.start.position && moves(one).all(|m| rest.next() == Some(m))
-}
-
-fn moves(game: &Game) -> impl Iterator<Item = Option<Move>> + '_ {
-    let plies = game.tree.main_line();
-    plies.filter_map(|ply| Some(game.tree.ply(ply)?.mv))
+    let (mut moves, mut others) = (one.tree.main_moves(), other.tree.main_moves());
+    one.start.position == other.start.position && moves.all(|m| others.next() == Some(m))
 }

@@ -77,6 +77,13 @@ impl Headers {
     }
 }
 
+/// A copy of `other` in the memory of `text`, which is empty then.
+fn in_place_of(text: &mut String, other: &String) -> String {
+    let mut copy = std::mem::take(text);
+    copy.clone_from(other);
+    copy
+}
+
 /// A player's name in two parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PlayerName {
@@ -159,13 +166,9 @@ impl Clone for Tournament {
     }
 
     fn clone_from(&mut self, other: &Tournament) {
-        let mut title = std::mem::take(&mut self.title);
-        title.clone_from(&other.title);
-        let mut place = std::mem::take(&mut self.place);
-        place.clone_from(&other.place);
         *self = Tournament {
-            title,
-            place,
+            title: in_place_of(&mut self.title, &other.title),
+            place: in_place_of(&mut self.place, &other.place),
             ..*other
         };
     }
@@ -257,13 +260,9 @@ impl Clone for Source {
     }
 
     fn clone_from(&mut self, other: &Source) {
-        let mut title = std::mem::take(&mut self.title);
-        title.clone_from(&other.title);
-        let mut publisher = std::mem::take(&mut self.publisher);
-        publisher.clone_from(&other.publisher);
         *self = Source {
-            title,
-            publisher,
+            title: in_place_of(&mut self.title, &other.title),
+            publisher: in_place_of(&mut self.publisher, &other.publisher),
             ..*other
         };
     }
@@ -302,9 +301,10 @@ impl Clone for Team {
     }
 
     fn clone_from(&mut self, other: &Team) {
-        let mut title = std::mem::take(&mut self.title);
-        title.clone_from(&other.title);
-        *self = Team { title, ..*other };
+        *self = Team {
+            title: in_place_of(&mut self.title, &other.title),
+            ..*other
+        };
     }
 }
 

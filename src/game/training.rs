@@ -24,9 +24,8 @@ pub struct Training {
 }
 
 impl Training {
-    /// What ChessBase's command of a question says of it: the question, hints
-    /// and replies in each language, and the answers, in words that it can
-    /// show. Of two questions that say the same one may hold more.
+    /// The question, hints and replies in each language, and the answers, as ChessBase's
+    /// command shows them. One of two questions that are shown alike may hold more.
     pub fn shown(&self) -> Vec<String> {
         let [question, _, hint, second_hint] = &self.texts;
         let in_language = |texts: &[(u16, String)], language: u16| {
@@ -261,7 +260,7 @@ mod tests {
         }
     }
 
-    /// What a command of that question says.
+    /// That question as it is read from its command.
     fn shown_in_part() -> Training {
         let mut shown = question_in_part();
         let of_english = |texts: &mut Vec<(u16, String)>| texts.retain(|(of, _)| *of == 0);
@@ -328,6 +327,17 @@ mod tests {
         assert_eq!(shown_in_part().over(&twice), shown_in_part());
     }
 
+    /// An answer of five points without a reply.
+    fn e4() -> Answer {
+        Answer {
+            from: Square::E2,
+            to: Square::E4,
+            unknown: 0,
+            points: 5,
+            text: Vec::new(),
+        }
+    }
+
     #[test]
     fn a_question_says_its_words_hints_and_answers_in_each_language() {
         let said = |texts: &[(u16, &str)]| -> Vec<(u16, String)> {
@@ -344,11 +354,8 @@ mod tests {
                 Vec::new(),
             ],
             answers: vec![Answer {
-                from: shakmaty::Square::E2,
-                to: shakmaty::Square::E4,
-                unknown: 0,
-                points: 5,
                 text: said(&[(42, "Right.")]),
+                ..e4()
             }],
             ..Training::default()
         };
@@ -373,11 +380,8 @@ mod tests {
                 Vec::new(),
             ],
             answers: vec![Answer {
-                from: shakmaty::Square::E2,
-                to: shakmaty::Square::E4,
-                unknown: 0,
-                points: 5,
                 text: said("Right."),
+                ..e4()
             }],
             ..Training::default()
         };

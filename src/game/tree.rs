@@ -175,6 +175,12 @@ impl MoveTree {
         std::iter::successors(self.first_child(PlyId::START), |&id| self.first_child(id))
     }
 
+    /// The moves of the main line, in order; `None` is a null move.
+    pub fn main_moves(&self) -> impl Iterator<Item = Option<Move>> + '_ {
+        let plies = self.main_line();
+        plies.filter_map(|id| Some(self.ply(id)?.mv))
+    }
+
     /// The plies of the main line, in order, if there is no variation.
     pub fn only_line(&self) -> Option<&[Ply]> {
         let plies = self.plies.get(1..)?;

@@ -123,12 +123,12 @@ impl Exact {
     }
 }
 
-/// What stands for the form of these questions in a tag.
+/// The head of the exact form of these questions: its kind and their digest.
 fn head_of(questions: &[&str]) -> String {
     format!("09~{:08x}", command::digest(questions))
 }
 
-/// That of a question that has no form, as its command says all of it.
+/// The same of a question that has no exact form, as its command says all of it.
 fn head_of_plain(remark: &Annotation) -> Option<String> {
     match remark {
         Annotation::Training(training) if training.payload.is_empty() => {}
