@@ -541,6 +541,37 @@ fn the_date_of_a_game_moves_with_its_text_whether_its_record_has_a_stamp() {
 }
 
 #[test]
+fn the_date_of_a_directory_moves_with_what_it_lists() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    let dates = || {
+        ["games", "players", "deleted", "pgn/all.pgn"].map(|path| {
+            let ino = mount.find(path).unwrap();
+            mount.vfs.attr(ino).unwrap().modified
+        })
+    };
+    let before = dates();
+    let text = mount.text("games/000001.pgn");
+    mount
+        .replace(1, &text.replacen("1. ", "{now} 1. ", 1))
+        .unwrap();
+    let remarked = dates();
+    assert_eq!(remarked[..3], before[..3], "every game is where it was");
+    assert!(remarked[3] > before[3], "a file has other bytes");
+    mount
+        .replace(1, &text.replacen("[White \"", "[White \"Un", 1))
+        .unwrap();
+    let renamed = dates();
+    assert!(
+        renamed[..3]
+            .iter()
+            .zip(&before)
+            .all(|(now, then)| now > then)
+    );
+    mount.append(GAME, &[]);
+    assert!(dates().iter().zip(&renamed).all(|(now, then)| now > then));
+}
+
+#[test]
 fn names_mean_what_may_be_written_there() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     let made = mount.append(GAME, &[]).files;

@@ -81,7 +81,7 @@ impl Saved {
     pub(crate) fn nothing(files: Vec<Ino>, notes: Vec<String>) -> Saved {
         Saved {
             volume: None,
-            touched: ChangedTexts::TextsAndListings(Vec::new()),
+            touched: ChangedTexts::Of(Vec::new()),
             files,
             notes,
         }
@@ -91,10 +91,8 @@ impl Saved {
 /// Files whose text a save changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangedTexts {
-    /// The texts of these files, and perhaps what directories list.
-    TextsAndListings(Vec<Ino>),
-    /// The texts of these files; all directories list what they did before.
-    TextsOnly(Vec<Ino>),
+    /// These files.
+    Of(Vec<Ino>),
     /// Unknown files: finding them out would take long.
     Unknown,
 }

@@ -89,6 +89,9 @@ pub struct DatabaseVolume {
     sections: pages::Sections,
     /// When something was last saved, if that was since it was opened.
     saved: Option<SystemTime>,
+    /// When a save last changed what a directory lists, if that was since it was
+    /// opened.
+    relisted: Option<SystemTime>,
     /// Means to change the base; `None` if it is read-only.
     editing: Option<Editing>,
     /// Why the base is read-only, if a reason was given.
@@ -129,6 +132,7 @@ impl DatabaseVolume {
             pages: pages::cache(),
             sections: Default::default(),
             saved: None,
+            relisted: None,
             editing: None,
             read_only_because: None,
         }
@@ -184,11 +188,13 @@ impl DatabaseVolume {
         let mut games = changes.games.iter();
         let keeps_links = games.all(|game| game.before == game.after);
         let search = self.search.after(changes);
+        let relists = change::relists(changes);
         DatabaseVolume {
             counts: counts.map(OnceLock::from).unwrap_or_default(),
             guiding: self.guiding.after(keeps_links),
             groups: self.groups.after(changes),
             saved: Some(saved),
+            relisted: if relists { Some(saved) } else { self.relisted },
             shown: self.shown,
             ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options, search)
         }
@@ -206,6 +212,7 @@ impl DatabaseVolume {
         DatabaseVolume {
             guiding: self.guiding.after(false),
             saved: Some(saved),
+            relisted: Some(saved),
             shown: self.shown,
             ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options, search)
         }
@@ -216,8 +223,16 @@ impl DatabaseVolume {
         self.saved.unwrap_or_else(|| self.base.modified())
     }
 
-    /// A directory that has `links`.
+    /// A directory that has `links`, and lists what the headers of games say.
     fn directory_node(&self, ino: Ino, links: u32) -> Node {
+        Node {
+            modified: self.relisted.unwrap_or_else(|| self.base.modified()),
+            ..self.directory_of_moves(ino, links)
+        }
+    }
+
+    /// A directory that has `links`, and may list something else after any save.
+    fn directory_of_moves(&self, ino: Ino, links: u32) -> Node {
         Node {
             ino,
             kind: NodeKind::Directory,

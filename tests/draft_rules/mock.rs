@@ -99,7 +99,7 @@ impl Texts {
         if games == self.games {
             return Ok(Saved {
                 volume: None,
-                touched: ChangedTexts::TextsAndListings(Vec::new()),
+                touched: ChangedTexts::Of(Vec::new()),
                 files,
                 notes: Vec::new(),
             });
@@ -112,7 +112,7 @@ impl Texts {
         };
         Ok(Saved {
             volume: Some(Box::new(volume)),
-            touched: ChangedTexts::TextsAndListings(files.clone()),
+            touched: ChangedTexts::Of(files.clone()),
             files,
             notes: Vec::new(),
         })

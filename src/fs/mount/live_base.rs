@@ -219,7 +219,7 @@ impl LiveBase {
             self.note_save();
             match &saved.touched {
                 ChangedTexts::Unknown => drop(self.publish(volume, &mut watch)),
-                ChangedTexts::TextsAndListings(touched) | ChangedTexts::TextsOnly(touched) => {
+                ChangedTexts::Of(touched) => {
                     watch.version = watch.version.wrapping_add(1);
                     self.put(snapshot.after(volume, watch.version, touched));
                 }

@@ -110,29 +110,31 @@ impl DatabaseVolume {
             let record = volume.record(id, RecordKind::Game).ok();
             saving.note(id, record.and_then(|record| record.modified), now);
         }
-        let files = inos(&effects.games);
-        let touched = if are_listed_alike(&changes) {
-            ChangedTexts::TextsOnly(files)
-        } else {
-            ChangedTexts::TextsAndListings(files)
-        };
+        let touched = ChangedTexts::Of(inos(&effects.games));
         Ok((Box::new(volume), touched))
     }
 }
 
-/// Whether all directories list what they did before.
-fn are_listed_alike(changes: &Changes) -> bool {
+/// Whether a directory may list something else after these changes: what the
+/// places and long names of games come from is another.
+pub(super) fn relists(changes: &Changes) -> bool {
     let place = |game: &Summary| {
         let people = (game.white, game.black, game.annotator);
         let teams = (game.white_team, game.black_team);
-        let rest = (game.tournament, game.source, game.date, game.eco);
+        let rest = (
+            game.tournament,
+            game.source,
+            game.date,
+            game.eco,
+            game.result,
+        );
         (game.is_deleted, people, teams, rest)
     };
-    let is_alike = |game: &GameChange| match (&game.before, &game.after) {
-        (Some(before), Some(after)) => place(before) == place(after),
-        _ => false,
+    let is_moved = |game: &GameChange| match (&game.before, &game.after) {
+        (Some(before), Some(after)) => place(before) != place(after),
+        _ => true,
     };
-    changes.renamed.is_empty() && changes.games.iter().all(is_alike)
+    !changes.renamed.is_empty() || changes.games.iter().any(is_moved)
 }
 
 /// Whether what a save changes of all that is known is brought up to date.

@@ -100,9 +100,7 @@ impl DatabaseVolume {
     fn touched_by(&self, kind: EntityKind, id: EntityId) -> ChangedTexts {
         let games = self.writable().map(|base| base.games_naming(kind, id));
         match games {
-            Ok(Ok(games)) if games.len() <= MOST_TOUCHED => {
-                ChangedTexts::TextsAndListings(inos(&games))
-            }
+            Ok(Ok(games)) if games.len() <= MOST_TOUCHED => ChangedTexts::Of(inos(&games)),
             _ => ChangedTexts::Unknown,
         }
     }

@@ -52,11 +52,11 @@ impl DatabaseVolume {
     pub(super) fn query_node(&self, scope: &Scope, place: u64) -> Result<Node, Error> {
         let key = query(scope.clone());
         let number = |place| self.search.common.nodes.number(&key, place);
-        let directory = self.directory_node(number(place)?, 2);
+        let directory = self.directory_of_moves(number(place)?, 2);
         let has_query = !scope.is_empty();
         let kind = match place {
             // What is listed counts: terms are not.
-            DIRECTORY if has_query => return Ok(self.directory_node(directory.ino, 5)),
+            DIRECTORY if has_query => return Ok(self.directory_of_moves(directory.ino, 5)),
             DIRECTORY | FEN | LINES => NodeKind::Directory,
             GAMES if has_query => NodeKind::Directory,
             TREE => NodeKind::Symlink,

@@ -125,11 +125,13 @@ impl DatabaseVolume {
     /// What has a page, or is a folder of pages.
     fn node_of_page(&self, thing: HtmlNode) -> Result<Node, Error> {
         let ino = thing.ino().ok_or(Error::NotFound)?;
-        let directory = self.directory_node(ino, 2);
+        let directory = self.directory_of_moves(ino, 2);
         match thing {
             HtmlNode::Fixed(Fixed::Games) => Ok(directory),
             // It has folders for the other pieces, which nobody counted.
-            HtmlNode::Fixed(Fixed::Root) | HtmlNode::Folder(..) => Ok(self.directory_node(ino, 1)),
+            HtmlNode::Fixed(Fixed::Root) | HtmlNode::Folder(..) => {
+                Ok(self.directory_of_moves(ino, 1))
+            }
             HtmlNode::Fixed(_) => Ok(file(directory)),
             HtmlNode::Game(id) => {
                 let game = self.game(GameId(id), Games::lists)?;

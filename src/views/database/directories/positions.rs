@@ -278,11 +278,11 @@ impl PositionVolume for DatabaseVolume {
     }
 
     fn node(&self, ino: Ino, item: Item) -> Node {
-        let directory = self.directory_node(ino, 1);
+        let directory = self.directory_of_moves(ino, 1);
         let kind = match item {
             // It has `games/`.
-            Item::Directory => return self.directory_node(ino, 3),
-            Item::Games => return self.directory_node(ino, 2),
+            Item::Directory => return self.directory_of_moves(ino, 3),
+            Item::Games => return self.directory_of_moves(ino, 2),
             Item::File(file) => self.file_of_position(ino, file),
             Item::Link(_) => Ok(NodeKind::Symlink),
         };
