@@ -286,7 +286,9 @@ fn render(
             .send(OutputPart::Unreadable(GameId(first), error))
             .ok()?;
     }
-    let mut text = Vec::with_capacity(PIECE_BYTES / 4);
+    let mut encoder = pgn::Encoder::new(is_clean);
+    // What the games of a stretch mostly take.
+    let mut text = Vec::with_capacity(PIECE_BYTES / 2);
     for entry in entries {
         if entry.is_deleted || entry.kind != RecordKind::Game {
             continue;
@@ -298,7 +300,7 @@ fn render(
                 continue;
             }
         };
-        pgn::encode_as(is_clean, &decoded.game, &decoded.defects, &mut text);
+        encoder.encode(&decoded.game, &decoded.defects, &mut text);
         // Give up the permit while sending, because the receiver may take long.
         if text.len() > 16 * PIECE_BYTES {
             *decoded = Decoded::reading_many();

@@ -85,12 +85,26 @@ fn in_place_of(text: &mut String, other: &String) -> String {
 }
 
 /// A player's name in two parts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub struct PlayerName {
     /// Family name, or the whole name if it has only one part.
     pub last: String,
     /// Given name or initials.
     pub first: String,
+}
+
+/// `clone_from` keeps the memory of the strings.
+impl Clone for PlayerName {
+    fn clone(&self) -> PlayerName {
+        let mut copy = PlayerName::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, other: &PlayerName) {
+        self.last.clone_from(&other.last);
+        self.first.clone_from(&other.first);
+    }
 }
 
 impl PlayerName {

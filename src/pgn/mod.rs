@@ -61,7 +61,7 @@ pub use stream::{
     Trust, for_each_game_in_order, for_each_game_of_short,
 };
 pub(crate) use tags::roman;
-pub use tags::{TagSink, append_round};
+pub use tags::{EventPart, TagSink, append_round};
 
 use crate::game::{Defect, Game, Position};
 use notation::Notation;
@@ -92,13 +92,13 @@ pub fn parse_move(position: &Position, word: &[u8]) -> Option<Option<Move>> {
 /// # Ok::<(), cbfs::pgn::Error>(())
 /// ```
 pub fn encode(game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
-    encode_told(game, &PrivateTags::of(game), defects, out);
+    encode_told(game, &PrivateTags::of(game), defects, None, out);
 }
 
 /// As [`encode`], without what only cbfs reads: tags and commands of its own,
 /// and what could not be read. A game is not to be saved from such a text.
 pub fn encode_clean(game: &Game, out: &mut Vec<u8>) {
-    encode_told(game, &PrivateTags::nothing(), &[], out);
+    encode_told(game, &PrivateTags::nothing(), &[], None, out);
 }
 
 /// As [`encode_clean`] if the text is to be clean, else as [`encode`].
@@ -119,17 +119,51 @@ pub fn encode_parts(
     sink: &mut impl TagSink,
     out: &mut Vec<u8>,
 ) {
-    let (private, defects) = if is_clean {
-        (PrivateTags::nothing(), &[][..])
-    } else {
-        (PrivateTags::of(game), defects)
-    };
+    let (private, defects) = told(is_clean, game, defects);
     tags::give(game, &private, sink);
     movetext::encode(game, &private, defects, out);
 }
 
-fn encode_told(game: &Game, private: &PrivateTags, defects: &[Defect], out: &mut Vec<u8>) {
-    tags::encode(game, private, out);
+/// Encodes games one after the other, faster where they are of one event.
+#[derive(Debug)]
+pub struct Encoder {
+    is_clean: bool,
+    event: tags::EventLines,
+}
+
+impl Encoder {
+    /// Texts are to be as of [`encode_as`].
+    pub fn new(is_clean: bool) -> Encoder {
+        Encoder {
+            is_clean,
+            event: tags::EventLines::default(),
+        }
+    }
+
+    /// As [`encode_as`].
+    pub fn encode(&mut self, game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
+        let (private, defects) = told(self.is_clean, game, defects);
+        encode_told(game, &private, defects, Some(&mut self.event), out);
+    }
+}
+
+/// The private tags of a game and what is told of its defects.
+fn told<'d>(is_clean: bool, game: &Game, defects: &'d [Defect]) -> (PrivateTags, &'d [Defect]) {
+    if is_clean {
+        (PrivateTags::nothing(), &[])
+    } else {
+        (PrivateTags::of(game), defects)
+    }
+}
+
+fn encode_told(
+    game: &Game,
+    private: &PrivateTags,
+    defects: &[Defect],
+    event: Option<&mut tags::EventLines>,
+    out: &mut Vec<u8>,
+) {
+    tags::encode(game, private, event, out);
     out.push(b'\n');
     movetext::encode(game, private, defects, out);
     out.extend_from_slice(b"\n\n");

@@ -9,7 +9,8 @@ mod decode;
 mod sink;
 mod value;
 
-pub use sink::TagSink;
+pub(super) use sink::EventLines;
+pub use sink::{EventPart, TagSink};
 
 pub(super) use decode::{begins_game, decode, is_chess960};
 
@@ -23,13 +24,19 @@ use super::movetext::append_decimal;
 use super::private_tags::PrivateTags;
 use crate::game::{
     Annotation, Annotations, Date, Eco, EventKind, Game, GameLabel, GameResult, Headers, Nation,
-    PlayerName, PlyId, RatingType, Team, Tournament,
+    PlayerName, PlyId, RatingType, Source, Team, Tournament,
 };
 use sink::TagLines;
 
-/// Appends all tag pairs of `game`, a line each.
-pub(super) fn encode(game: &Game, private: &PrivateTags, out: &mut Vec<u8>) {
-    give(game, private, &mut TagLines::new(out));
+/// Appends all tag pairs of `game`, a line each. If `event` is given, lines of the game
+/// before are used again, and those of this one kept.
+pub(super) fn encode(
+    game: &Game,
+    private: &PrivateTags,
+    event: Option<&mut EventLines>,
+    out: &mut Vec<u8>,
+) {
+    give(game, private, &mut TagLines::new(&game.headers, event, out));
 }
 
 /// Gives all tag pairs of `game`, in their order.
@@ -40,8 +47,12 @@ pub(super) fn give<S: TagSink>(game: &Game, private: &PrivateTags, sink: &mut S)
     tags.roster(headers, round);
     tags.rating_and_opening(headers);
     tags.start(game);
-    tags.event(headers);
-    tags.source(headers);
+    sink.of_event(EventPart::Details, |sink| {
+        let mut tags = TagWriter { sink };
+        tags.event(&headers.tournament);
+        tags.source(&headers.source);
+    });
+    let mut tags = TagWriter { sink };
     tags.teams(headers);
     tags.clocks(game);
     if !private.is_clean {
@@ -98,8 +109,11 @@ struct TagWriter<'s, S> {
 
 impl<S: TagSink> TagWriter<'_, S> {
     fn roster(&mut self, headers: &Headers, round: Option<&str>) {
-        self.text_or_unknown("Event", &headers.tournament.title);
-        self.text_or_unknown("Site", &headers.tournament.place);
+        self.sink.of_event(EventPart::Roster, |sink| {
+            let mut tags = TagWriter { sink };
+            tags.text_or_unknown("Event", &headers.tournament.title);
+            tags.text_or_unknown("Site", &headers.tournament.place);
+        });
         self.with("Date", |out| headers.date.append_to(out));
         self.with("Round", |out| match round {
             Some(round) => S::append(round, out),
@@ -138,8 +152,7 @@ impl<S: TagSink> TagWriter<'_, S> {
         });
     }
 
-    fn event(&mut self, headers: &Headers) {
-        let tournament = &headers.tournament;
+    fn event(&mut self, tournament: &Tournament) {
         self.date("EventDate", tournament.start);
         self.date("EventEndDate", tournament.end);
         self.event_type(tournament);
@@ -179,8 +192,7 @@ impl<S: TagSink> TagWriter<'_, S> {
         });
     }
 
-    fn source(&mut self, headers: &Headers) {
-        let source = &headers.source;
+    fn source(&mut self, source: &Source) {
         self.text("SourceTitle", &source.title);
         self.text("Source", &source.publisher);
         self.date("SourceDate", source.published);
@@ -465,7 +477,8 @@ fn are_plain(bytes: [u8; 8]) -> bool {
 
 /// Whether splitting the joined name at its first comma gives its parts.
 fn survives_joining(name: &PlayerName) -> bool {
-    let is_trimmed = |part: &str| part.trim().len() == part.len();
+    let is_blank = char::is_whitespace;
+    let is_trimmed = |part: &str| !part.starts_with(is_blank) && !part.ends_with(is_blank);
     let is_split_right = if name.first.is_empty() {
         !name.last.contains(',') && name.last != "?"
     } else {
@@ -478,13 +491,40 @@ fn survives_joining(name: &PlayerName) -> bool {
 mod tests {
     use super::*;
 
+    #[test]
+    fn games_one_after_the_other_have_the_lines_of_their_own_events() {
+        let event = |title: &str, place: &str, source: &str| {
+            let mut game = Game::default();
+            game.headers.tournament.title = title.to_owned();
+            game.headers.tournament.place = place.to_owned();
+            game.headers.tournament.rounds = 9;
+            game.headers.source.title = source.to_owned();
+            game
+        };
+        let games = [
+            event("A", "x", ""),
+            event("A", "x", ""),
+            event("A", "y", ""),
+            event("A", "y", "s"),
+            event("", "", ""),
+            event("A", "x", ""),
+        ];
+        let mut encoder = crate::pgn::Encoder::new(false);
+        for game in games {
+            let (mut text, mut alone) = (Vec::new(), Vec::new());
+            encoder.encode(&game, &[], &mut text);
+            crate::pgn::encode(&game, &[], &mut alone);
+            assert_eq!(text, alone);
+        }
+    }
+
     fn lines(headers: Headers) -> Vec<String> {
         let mut out = Vec::new();
         let game = Game {
             headers,
             ..Game::default()
         };
-        encode(&game, &PrivateTags::default(), &mut out);
+        encode(&game, &PrivateTags::default(), None, &mut out);
         let text = String::from_utf8(out).unwrap();
         text.lines().map(str::to_owned).collect()
     }
@@ -524,7 +564,7 @@ mod tests {
         };
         let behind_the_roster = |game: &Game| {
             let mut out = Vec::new();
-            encode(game, &PrivateTags::default(), &mut out);
+            encode(game, &PrivateTags::default(), None, &mut out);
             let text = String::from_utf8(out).unwrap();
             let lines = text.lines().skip(7).map(str::to_owned);
             lines.collect::<Vec<_>>()

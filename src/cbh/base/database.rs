@@ -133,6 +133,7 @@ impl Decoded {
     pub fn reading_many() -> Decoded {
         Decoded {
             buffer: ReadBuffer::ahead_of_many(),
+            last: LastEntities::of_many(),
             ..Decoded::default()
         }
     }

@@ -177,6 +177,44 @@ pub(in crate::cbh) struct LastRead<V> {
     value: V,
 }
 
+/// Entities of a kind that were read lately, each in the place that the end of its id
+/// names: the players of an event meet again within a few games.
+#[derive(Debug)]
+pub(in crate::cbh) struct RecentlyRead<V> {
+    /// A power of two.
+    places: Vec<LastRead<V>>,
+}
+
+impl<V: Default> Default for RecentlyRead<V> {
+    /// Room for the last one.
+    fn default() -> RecentlyRead<V> {
+        RecentlyRead::of_places(1)
+    }
+}
+
+impl<V: Default> RecentlyRead<V> {
+    /// Room for those of many games.
+    pub(in crate::cbh) fn of_many() -> RecentlyRead<V> {
+        RecentlyRead::of_places(512)
+    }
+
+    fn of_places(count: usize) -> RecentlyRead<V> {
+        let mut places = Vec::new();
+        places.resize_with(count, LastRead::default);
+        RecentlyRead { places }
+    }
+
+    /// The place of this entity.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "an index below a power of two, which is their number"
+    )]
+    pub(in crate::cbh) fn place(&mut self, id: u32) -> &mut LastRead<V> {
+        let last = self.places.len() - 1;
+        &mut self.places[id as usize & last]
+    }
+}
+
 /// Error of reading an entity.
 #[derive(Debug)]
 pub(super) enum LookupError {

@@ -114,8 +114,9 @@ const fn slots_of(role: Role) -> Range<u8> {
 pub(crate) struct PieceList {
     /// The number of the square of each slot, by side; [`VACANT`] for none.
     squares: [[u8; PLACES]; 2],
-    /// The slot of the numbered piece that came to each square last.
-    slots: [Slot; 64],
+    /// The slot of the numbered piece that came to each square last; behind the
+    /// squares, of those that came to none.
+    slots: [Slot; 2 * VACANT as usize],
 }
 
 /// More than the slots of a side, and a power of two.
@@ -133,7 +134,7 @@ impl PieceList {
     pub(crate) fn new(board: &Board, reverse: bool) -> PieceList {
         let mut list = PieceList {
             squares: [[VACANT; PLACES]; 2],
-            slots: [Slot::NONE; 64],
+            slots: [Slot::NONE; 2 * VACANT as usize],
         };
         for step in 0..64 {
             let square = square(if reverse { 63 - step } else { step });
@@ -222,12 +223,17 @@ impl PieceList {
     #[inline(never)]
     pub(crate) fn capture(&mut self, color: Color, square: Square) -> Option<Slot> {
         let taken = self.slot(color, square)?;
-        let mut slot = taken;
-        while let Some(above) = self.square(color, slot.higher()) {
-            self.relocate_slot(color, slot, above);
-            slot = slot.higher();
+        // No question is asked on the way, whose answer could not be foreseen: a
+        // kind has three places at most, and what stands nowhere moves down too.
+        let above = taken.higher();
+        let highest = above.higher();
+        let squares = &mut self.squares[side(color)];
+        for (slot, next) in [(taken, above), (above, highest)] {
+            let from = squares[next.index() % PLACES];
+            squares[slot.index() % PLACES] = from;
+            self.slots[usize::from(from) % self.slots.len()] = slot;
         }
-        self.vacate(color, slot);
+        squares[highest.index() % PLACES] = VACANT;
         Some(taken)
     }
 

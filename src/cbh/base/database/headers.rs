@@ -1,11 +1,11 @@
 //! Reads the headers of a game from its records and entities.
 
 use super::{Database, Decoded, record_offset};
-use crate::cbh::entities::{EntityFile, EntityLayout, LastRead, LookupError};
+use crate::cbh::entities::{EntityFile, EntityLayout, LastRead, LookupError, RecentlyRead};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::record::GameRecord;
 use crate::cbh::{Error, FileKind, GameId};
-use crate::game::{Defect, GameLabel, GameResult, Source, Team, Tournament};
+use crate::game::{Defect, GameLabel, GameResult, Headers, PlayerName, Source, Team, Tournament};
 use crate::storage::ReadBuffer;
 
 impl Database {
@@ -25,18 +25,7 @@ impl Database {
             ..
         } = decoded;
         let headers = &mut game.headers;
-        headers.result = GameResult::Line;
-        headers.is_top_game = false;
-        headers.date = record.date;
-        headers.round = record.round;
-        headers.subround = record.subround;
-        headers.line_evaluation = record.line_evaluation;
-        headers.eco = record.eco();
-        headers.white_elo = record.white_elo;
-        headers.black_elo = record.black_elo;
-        headers.white_elo_type = extended.white_elo_type;
-        headers.black_elo_type = extended.black_elo_type;
-        headers.medals = record.medals;
+        set_fixed(headers, record, extended);
         match record.result() {
             Some(result) => headers.result = result,
             None => defects.push(Defect {
@@ -50,16 +39,18 @@ impl Database {
             buffer,
             defects,
         };
-        lookup.read(
+        lookup.read_or_repeat(
             FileKind::Players,
             &self.players,
             record.white,
+            last.players.place(record.white),
             &mut headers.white,
         )?;
-        lookup.read(
+        lookup.read_or_repeat(
             FileKind::Players,
             &self.players,
             record.black,
+            last.players.place(record.black),
             &mut headers.black,
         )?;
         let tournament = record.tournament;
@@ -119,15 +110,42 @@ impl Database {
     }
 }
 
-/// The entities of the game that was read last which the next game may share.
+/// Sets what the records themselves say, but for the result.
+fn set_fixed(headers: &mut Headers, record: &GameRecord, extended: &ExtendedRecord) {
+    headers.result = GameResult::Line;
+    headers.is_top_game = false;
+    headers.date = record.date;
+    headers.round = record.round;
+    headers.subround = record.subround;
+    headers.line_evaluation = record.line_evaluation;
+    headers.eco = record.eco();
+    headers.white_elo = record.white_elo;
+    headers.black_elo = record.black_elo;
+    headers.white_elo_type = extended.white_elo_type;
+    headers.black_elo_type = extended.black_elo_type;
+    headers.medals = record.medals;
+}
+
+/// The entities of the games that were read last which the next game may share.
 #[derive(Debug, Default)]
 pub(in crate::cbh) struct LastEntities {
+    players: RecentlyRead<PlayerName>,
     tournament: LastRead<Tournament>,
     annotator: LastRead<String>,
     source: LastRead<Source>,
     white_team: LastRead<Team>,
     black_team: LastRead<Team>,
     tag: LastRead<GameLabel>,
+}
+
+impl LastEntities {
+    /// Keeps more, for whoever reads many games.
+    pub(super) fn of_many() -> LastEntities {
+        LastEntities {
+            players: RecentlyRead::of_many(),
+            ..LastEntities::default()
+        }
+    }
 }
 
 /// Reads the entities of one game and notes the unreadable ones.
