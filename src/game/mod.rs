@@ -60,8 +60,8 @@ pub use rating::rating_difference;
 pub use result::GameResult;
 pub use san::San;
 pub use shown::{
-    MAX_WORD_BYTES, ShownWord, cut, shown_characters, shown_in_comment, shown_in_quotes,
-    shown_words,
+    MAX_WORD_BYTES, ShownWord, TextPart, cut, shown_characters, shown_in_comment, shown_in_quotes,
+    shown_words, text_parts,
 };
 pub use start::Start;
 pub use training::{Answer, Training};

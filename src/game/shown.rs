@@ -39,12 +39,44 @@ pub fn shown_characters(part: &str) -> impl Iterator<Item = (usize, char)> {
     characters.map(|(at, c)| (at, shown_in_comment(c)))
 }
 
+/// A part of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextPart<'t> {
+    /// What is no command.
+    Words(&'t str),
+    /// What stands between `[%` and `]`, as `clk 0:05:00`.
+    Command(&'t str),
+}
+
+/// The words and the commands of a text, in order. A command without its end is words.
+pub fn text_parts(text: &str) -> impl Iterator<Item = TextPart<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        if let Some(command) = rest.strip_prefix("[%")
+            && let Some((command, behind)) = command.split_once(']')
+        {
+            rest = behind;
+            return Some(TextPart::Command(command));
+        }
+        let next = rest
+            .match_indices("[%")
+            .map(|(at, _)| at)
+            .find(|at| *at > 0);
+        let (words, behind) = rest.split_at(next.unwrap_or(rest.len()));
+        rest = behind;
+        Some(TextPart::Words(words))
+    })
+}
+
 /// Returns the character that a comment shows.
 pub fn shown_in_comment(c: char) -> char {
     match c {
         '{' => '(',
         '}' => ')',
-        c if c.is_control() => ' ',
+        c if c.is_ascii_control() => ' ',
         c => c,
     }
 }
@@ -55,7 +87,7 @@ pub fn shown_in_quotes(c: char) -> char {
         '"' => '\'',
         '[' | '{' => '(',
         ']' | '}' => ')',
-        c if c.is_control() => ' ',
+        c if c.is_ascii_control() => ' ',
         c => c,
     }
 }
@@ -69,7 +101,7 @@ pub fn cut(text: &str, most: usize) -> &str {
 
 /// Returns whether a comment shows this character as a blank.
 fn is_blank(c: char) -> bool {
-    c.is_whitespace() || c.is_control()
+    c.is_whitespace() || c.is_ascii_control()
 }
 
 /// Range of the first word at or after `from`, however long. A blank between
@@ -150,6 +182,19 @@ mod tests {
         let text = "  {a}\u{2}[ %b] ёж";
         let ranges = shown_words(text).map(|word| text.get(word.range).unwrap());
         assert_eq!(ranges.collect::<Vec<_>>(), ["{a}", "[ %b]", "ёж"]);
+    }
+
+    #[test]
+    fn a_text_is_words_and_commands() {
+        use TextPart::{Command, Words};
+        for (text, parts) in [
+            ("", &[][..]),
+            ("a [%x] b", &[Words("a "), Command("x"), Words(" b")]),
+            ("[%clk 1][%x", &[Command("clk 1"), Words("[%x")]),
+            ("[%a [%b] c", &[Command("a [%b"), Words(" c")]),
+        ] {
+            assert_eq!(text_parts(text).collect::<Vec<_>>(), parts, "{text}");
+        }
     }
 
     #[test]

@@ -16,7 +16,8 @@
 //! What a comment says behind a `[%cbpre 1]` is a comment of its own: programs
 //! glue neighbours together. `[%cbpre]` is the same, in an older spelling.
 //!
-//! `[%cblang de]` begins a text in that language. Texts of one place and
+//! `[%cblang de]` begins a text in that language; right before a `[%cbpre 1]` it is
+//! about the comment behind that. Texts of one place and
 //! language that stand side by side are one text: nobody can tell them from a
 //! comment that was written in pieces. Line breaks are blanks. A comment
 //! without words or commands, `{}`, says nothing and is left out.
@@ -107,9 +108,24 @@ pub(super) fn is_flagged_before(comment: &str) -> bool {
     without_flag(comment).is_some()
 }
 
-fn without_flag(comment: &str) -> Option<&str> {
-    let operand = comment.trim_start().strip_prefix(FLAG)?;
-    let (operand, rest) = operand.split_once(']')?;
+/// A comment without the flag that it begins with. The language of its text may stand
+/// before that.
+fn without_flag(comment: &str) -> Option<Cow<'_, str>> {
+    let mut flagged = comment.trim_start();
+    while let Some(behind) = after_command(flagged, LANGUAGE) {
+        flagged = behind.trim_start();
+    }
+    let rest = after_command(flagged, FLAG)?;
+    let language = comment.strip_suffix(flagged)?;
+    Some(match language.trim() {
+        "" => Cow::Borrowed(rest),
+        language => Cow::Owned(language.to_owned() + rest),
+    })
+}
+
+/// What follows a command without its bracket, if the text begins with it.
+fn after_command<'t>(text: &'t str, command: &str) -> Option<&'t str> {
+    let (operand, rest) = text.strip_prefix(command)?.split_once(']')?;
     (operand.is_empty() || operand.starts_with(char::is_whitespace)).then_some(rest)
 }
 
@@ -121,6 +137,9 @@ pub(super) fn has_text(comment: &str) -> bool {
 
 /// Command at the start of a comment on the next move.
 const FLAG: &str = "[%cbpre";
+
+/// Command at the start of a text in another language.
+const LANGUAGE: &str = "[%cblang";
 
 /// A comment without what an export says of damage: what could not be read of
 /// a game, and remarks at positions without a move. Gives the first such
@@ -157,10 +176,17 @@ pub(super) fn unglued(comment: Cow<'_, str>) -> Vec<Cow<'_, str>> {
     }
     let mut begins = Vec::new();
     let mut at = 0;
+    // Where the language commands begin that end here.
+    let mut languages = None;
     for piece in command::pieces(&comment) {
         let (CommandOrText::Plain(part) | CommandOrText::Command(part)) = piece;
-        if matches!(piece, CommandOrText::Command(_)) && is_flagged_before(part) {
-            begins.push(at);
+        let is_command = matches!(piece, CommandOrText::Command(_));
+        if is_command && is_flagged_before(part) {
+            begins.push(languages.take().unwrap_or(at));
+        } else if is_command && after_command(part, LANGUAGE).is_some() {
+            languages.get_or_insert(at);
+        } else if !part.trim().is_empty() {
+            languages = None;
         }
         at += part.len();
         if begins.len() > MAX_ANNOTATIONS {
@@ -212,7 +238,7 @@ impl Remarks {
 
     /// Adds what a comment says: remarks of commands, and texts.
     pub(super) fn annotate(&mut self, comment: &str, subject: Subject) {
-        let comment = without_flag(comment).unwrap_or(comment);
+        let comment = &without_flag(comment).unwrap_or(Cow::Borrowed(comment));
         let (ply, before) = match subject {
             Subject::Game => (PlyId::START, None),
             Subject::After(ply) => (ply, None),
@@ -422,6 +448,8 @@ mod tests {
         assert!(is_flagged_before("[%cbpre\n1]now"));
         assert!(!is_flagged_before("now [%cbpre 1]"));
         assert!(!is_flagged_before("[%cbprefix] now"));
+        assert!(is_flagged_before("[%cblang de] [%cbpre 1] now"));
+        assert!(!is_flagged_before("[%cblang de] now [%cbpre 1]"));
     }
 
     #[test]
@@ -438,6 +466,14 @@ mod tests {
                 ],
             ),
             (" [%cbpre 1] c", &["[%cbpre 1] c"]),
+            (
+                "a [%cblang de] [%cbpre 1] b",
+                &["a ", "[%cblang de] [%cbpre 1] b"],
+            ),
+            (
+                "[%cblang de] a [%cbpre 1] b",
+                &["[%cblang de] a ", "[%cbpre 1] b"],
+            ),
             ("[%cbprefix 1] c", &["[%cbprefix 1] c"]),
         ] {
             assert_eq!(unglued(glued.into()), parts, "{glued}");

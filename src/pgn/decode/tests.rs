@@ -121,6 +121,14 @@ fn comments_stand_where_they_belong() {
             "1. e4 {a} (1. d4) {[%cbpre 1] b} 1... e5 *",
         ),
         ("1. e4 {[%cbpre 1] a} *", "1. e4 {a} *"),
+        (
+            "1. e4 {a} {[%cblang de] [%cbpre 1] b} e5 *",
+            "1. e4 {a} {[%cbpre 1] [%cblang de] b} 1... e5 *",
+        ),
+        (
+            "1. e4 {a [%cblang de] [%cbpre 1] b} e5 *",
+            "1. e4 {a} {[%cbpre 1] [%cblang de] b} 1... e5 *",
+        ),
         ("{a} {[%cblang de] b} *", "{a} {[%cblang de] b} *"),
     ]);
 }
