@@ -91,7 +91,7 @@ impl Training {
             return false;
         };
         let is_shown = |text: &str| {
-            let is_special = |c: char| c.is_control() || "\"[]{}".contains(c);
+            let is_special = |c: char| c.is_ascii_control() || "\"[]{}".contains(c);
             let words = text.split_whitespace();
             !text.contains(is_special) && words.collect::<Vec<_>>().join(" ") == text
         };
@@ -142,7 +142,7 @@ fn texts_over(
         if shown_between_quotes(text) == new.map(shown_between_quotes).unwrap_or_default() {
             texts.push((*language, text.clone()));
         } else if let Some(new) = new {
-            texts.push((*language, new.to_owned()));
+            texts.push((*language, text_over(new, text)));
         }
     }
     texts.extend(left.into_iter().cloned());
@@ -187,6 +187,47 @@ fn has_twice(texts: &[(u16, String)]) -> bool {
     languages.sort_unstable();
     languages.dedup();
     languages.len() < texts.len()
+}
+
+/// An edited text, whose first and last words stay as they are stored where they are
+/// shown as before.
+fn text_over(edited: &str, stored: &str) -> String {
+    let (was, new) = (words(stored), words(edited));
+    let is_alike = |((_, was), (_, new)): &(&(&str, &str), &(&str, &str))| {
+        let shown = was.chars().map(shown_in_quotes);
+        shown.eq(new.chars().map(shown_in_quotes))
+    };
+    let front = was.iter().zip(&new).take_while(is_alike).count();
+    let ends = was.iter().skip(front).rev();
+    let ends = ends.zip(new.iter().skip(front).rev());
+    let back = ends.take_while(is_alike).count();
+    let kept = was.iter().take(front);
+    let others = new.iter().take(new.len() - back).skip(front);
+    let mut text = String::new();
+    for (blanks, word) in kept.chain(others).chain(was.iter().skip(was.len() - back)) {
+        if !text.is_empty() {
+            text.push_str(if blanks.is_empty() { " " } else { blanks });
+        }
+        text.push_str(word);
+    }
+    text
+}
+
+/// The words of a text, each with the blanks before it.
+fn words(text: &str) -> Vec<(&str, &str)> {
+    let is_blank = |c: char| shown_in_quotes(c).is_whitespace();
+    let mut words = Vec::new();
+    let mut rest = text;
+    loop {
+        let begun = rest.trim_start_matches(is_blank);
+        let (blanks, _) = rest.split_at(rest.len() - begun.len());
+        let (word, after) = begun.split_at(begun.find(is_blank).unwrap_or(begun.len()));
+        if word.is_empty() {
+            return words;
+        }
+        words.push((blanks, word));
+        rest = after;
+    }
 }
 
 /// The words that a text between quotes shows, a blank between them.
@@ -274,6 +315,26 @@ mod tests {
         (shown.seconds, shown.unknown) = (0, 0);
         shown.payload.clear();
         shown
+    }
+
+    #[test]
+    fn an_edited_text_keeps_the_words_that_nobody_edited() {
+        for (edited, stored, laid_over) in [
+            ("(a) b (c)", "[a]  x\t[c]", "[a] b\t[c]"),
+            ("(a) b", "[a]", "[a] b"),
+            ("b (a)", "[a]", "b [a]"),
+            ("(a) (c)", "[a] x [c]", "[a] [c]"),
+            ("(a) (a)", "[a] {a} [a]", "[a] {a}"),
+            ("'é' (b) d", " \"é\" [b]\u{1}c ", " \"é\" [b] d"),
+            ("", "[a]", ""),
+            ("new", "", "new"),
+        ] {
+            assert_eq!(
+                text_over(edited, stored),
+                laid_over,
+                "{edited} over {stored}"
+            );
+        }
     }
 
     #[test]
