@@ -892,7 +892,7 @@ fn a_game_that_was_read_incompletely_cannot_be_written() {
             Some(libc::EACCES)
         );
         let beside = daemon.at("games").join("beside.tmp");
-        fs::write(&beside, &text).unwrap();
+        fs::write(&beside, format!("{text}% edited\n")).unwrap();
         assert_eq!(errno(fs::rename(&beside, &path)), Some(libc::EINVAL));
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         let reason = format!(".cbfs/rejected/{}", name.replace(".pgn", ".txt"));

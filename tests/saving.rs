@@ -541,6 +541,17 @@ fn the_date_of_a_game_moves_with_its_text_whether_its_record_has_a_stamp() {
 }
 
 #[test]
+fn a_game_that_cannot_be_written_takes_the_text_that_it_has() {
+    let mount = Mount::fixture("cbh/misplaced/misplaced.cbh");
+    let text = mount.text("games/000001.pgn");
+    let refused = mount.replace(1, &text.replacen("1. ", "{now} 1. ", 1));
+    assert!(refused.is_err());
+    let taken = mount.replace(1, &text).unwrap();
+    assert!(taken.volume.is_none(), "nothing is another");
+    assert_eq!(mount.text("games/000001.pgn"), text);
+}
+
+#[test]
 fn the_date_of_a_directory_moves_with_what_it_lists() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     let dates = || {

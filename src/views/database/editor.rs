@@ -35,6 +35,28 @@ impl DatabaseVolume {
         Ok((self.without_dropped(game), liberties))
     }
 
+    /// Whether this is the text of a game.
+    fn shows(&self, file: Ino, text: &[u8]) -> bool {
+        let (mut decoded, mut shown) = (Decoded::default(), Vec::new());
+        let rendered = self.render_with(&mut decoded, file, &mut shown);
+        rendered.is_ok() && shown == text
+    }
+
+    fn replace_game(&self, id: GameId, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
+        let parsed = self.parse(text);
+        let (game, liberties) = parsed.map_err(|why| self.damage_of(id).unwrap_or(why))?;
+        let own = ids(earlier);
+        let others: Vec<_> = own.iter().copied().filter(|other| *other != id).collect();
+        let removable = self.removable()?;
+        let saved = self.change(&own, &mut |saver| {
+            saver.replace(id, &game).map_err(refusal)?;
+            saver.set_deleted(id, false).map_err(refusal)?;
+            take_back(saver, &removable, &others)?;
+            Ok(vec![id])
+        })?;
+        Ok(telling(saved, &liberties))
+    }
+
     /// Returns the refusal of every text for a stored game that is damaged,
     /// because the text shown for it is incomplete; `None` if it is intact.
     fn damage_of(&self, id: GameId) -> Option<Refusal> {
@@ -111,20 +133,17 @@ impl Editor for DatabaseVolume {
     }
 
     fn replace(&self, file: Ino, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
-        let _permit = Permit::wait(text.len());
-        let id = self.game_of(file)?;
-        let parsed = self.parse(text);
-        let (game, liberties) = parsed.map_err(|why| self.damage_of(id).unwrap_or(why))?;
-        let own = ids(earlier);
-        let others: Vec<_> = own.iter().copied().filter(|other| *other != id).collect();
-        let removable = self.removable()?;
-        let saved = self.change(&own, &mut |saver| {
-            saver.replace(id, &game).map_err(refusal)?;
-            saver.set_deleted(id, false).map_err(refusal)?;
-            take_back(saver, &removable, &others)?;
-            Ok(vec![id])
-        })?;
-        Ok(telling(saved, &liberties))
+        let permit = Permit::wait(text.len());
+        let saved = self.replace_game(self.game_of(file)?, text, earlier);
+        drop(permit);
+        match saved {
+            // A game that cannot be written takes the text that it has, as from the
+            // backup of an editor.
+            Err(Refusal::Text(_)) if self.is_editable(file) && self.shows(file, text) => {
+                Ok(Saved::nothing(vec![file], Vec::new()))
+            }
+            saved => saved,
+        }
     }
 
     fn append(&self, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
