@@ -375,7 +375,11 @@ fn games_that_are_there_twice_are_listed_and_deleted() {
         // Another game of the same players; one with fewer moves that stays.
         (list.replace("delete\t1\t", "delete\t9\t"), "lacks moves"),
         (list.replace("delete\t1\t4", "delete\t1\t3"), "lacks moves"),
-        (list.replace("delete", "keep"), "no change"),
+        (list.replace("delete", "?"), "no change"),
+        (
+            list.replace("delete", "del"),
+            "line 2 begins neither with delete",
+        ),
         (list.replace("why", "reason"), "no such list"),
     ] {
         fs::write(&file, wrong).unwrap();

@@ -167,10 +167,8 @@ fn compare_words(people: &[Person], alike: &mut Vec<Alike>) {
         letters.sort_unstable();
         hash_of(&letters.into_iter().collect::<String>())
     };
-    let mut keys: Vec<(u64, usize)> = (people.iter().enumerate())
-        .filter(|(_, person)| !person.first.is_empty())
-        .map(|(at, person)| (key(person), at))
-        .collect();
+    let keyed = people.iter().enumerate();
+    let mut keys: Vec<(u64, usize)> = keyed.map(|(at, person)| (key(person), at)).collect();
     keys.sort_unstable();
     for group in keys.chunk_by(|one, other| one.0 == other.0) {
         for (one, other) in pairs_of(group, people) {
@@ -181,13 +179,23 @@ fn compare_words(people: &[Person], alike: &mut Vec<Alike>) {
     }
 }
 
-/// Whether one is the other with last and first names exchanged, or a part of the
-/// last name, as `van der`, behind the first.
+/// Whether one is the other with last and first names exchanged, or without the comma
+/// between them, or with a part of the last name, as `van der`, behind the first.
 fn has_same_words(one: &Person, other: &Person) -> bool {
     let joined = |person: &Person| (person.last.clone(), person.first.concat());
     let ((last, first), (other_last, other_first)) = (joined(one), joined(other));
     if last == other_first && first == other_last {
         return true;
+    }
+    let without_comma = |all: &str, last: &str, first: &str| {
+        let is_rest = |rest: Option<&str>| rest == Some(last) && !first.is_empty();
+        is_rest(all.strip_prefix(first)) || is_rest(all.strip_suffix(first))
+    };
+    if first.is_empty() {
+        return without_comma(&last, &other_last, &other_first);
+    }
+    if other_first.is_empty() {
+        return without_comma(&other_last, &last, &first);
     }
     let moved = |last: &str, first: &str, longer: &str, shorter: &str| {
         let part = longer.strip_suffix(last);
@@ -324,6 +332,9 @@ mod tests {
             ("Nimzowitsch, Aron", "Nimzovitsch, Aron", Likeness::Letter),
             ("Garry, Kasparov", "Kasparov, Garry", Likeness::Order),
             ("van der Wiel, John", "Wiel, John van der", Likeness::Order),
+            ("Garry Kasparov", "Kasparov, Garry", Likeness::Order),
+            ("Kasparov Garry", "Kasparov, Garry", Likeness::Order),
+            ("Anna Maria Hanna", "Hanna, Anna Maria", Likeness::Order),
         ] {
             let found = alike(&[one, other]);
             assert!(
@@ -346,6 +357,7 @@ mod tests {
             ("Novotny, Petra", "Nowotny, Petra1"),
             ("Novotny, Petra", "Novotny2, Petra"),
             ("NN", "NN, A"),
+            ("Garry Kasparov", "Sarkapov, Garry"),
             ("?", ""),
         ] {
             assert_eq!(alike(&[one, other]), [], "{one} {other}");

@@ -37,7 +37,7 @@ pub(super) struct Args {
 /// Prints the list, or applies one.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let list = &args.list;
-    if let Some((lines, base)) = list.to_apply(COLUMNS, "cbfs duplicates")? {
+    if let Some((lines, base)) = list.to_apply(COLUMNS, DELETE, "cbfs duplicates")? {
         let games = chosen(args, &base.database, lines);
         let (base, consent) = ((base, list.base.as_path()), &list.consent);
         return change::mark(base, games, args.restore, consent, quiet);
@@ -153,9 +153,6 @@ fn chosen(args: &Args, base: &dyn Base, list: ReviewedLines) -> Result<GameSet, 
     for line in list {
         let (number, line) = line?;
         let fields: Vec<&str> = line.split('\t').collect();
-        if fields.first() != Some(&DELETE) {
-            continue;
-        }
         let wrong = |why| Failure::new(format_args!("line {number} of the list: {why}"));
         let [_, game, stays, _, white, black, ..] = fields.as_slice() else {
             return Err(wrong("fewer columns than the first line names"));

@@ -27,7 +27,7 @@ pub(super) struct Args {
 /// Prints the list, or applies one.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let args = &args.list;
-    if let Some((lines, mut base)) = args.to_apply(COLUMNS, "cbfs names")? {
+    if let Some((lines, mut base)) = args.to_apply(COLUMNS, MERGE, "cbfs names")? {
         let done = apply(args, &mut base, lines, quiet);
         return merge::finish(done, base, &args.base, quiet);
     }
@@ -115,10 +115,7 @@ fn apply(
         |number: usize, why: &str| Failure::new(format_args!("line {number} of the list: {why}"));
     for line in list {
         let (number, line) = line?;
-        let mut fields = line.split('\t');
-        if fields.next() != Some(MERGE) {
-            continue;
-        }
+        let mut fields = line.split('\t').skip(1);
         let name = fields.next().unwrap_or_default();
         let other = fields.nth(1).unwrap_or_default();
         let find = |name| known.find(name).map_err(|why| of_line(number, &why));

@@ -41,17 +41,19 @@ pub(super) struct ListArgs {
 }
 
 impl ListArgs {
-    /// The list to apply, whose first line must name these columns, and the base,
-    /// opened to change it; `None` if the list is to be printed.
+    /// The list to apply, whose first line must name these columns and whose others
+    /// begin with `action` if anything is to be done, and the base, opened to change
+    /// it; `None` if the list is to be printed.
     pub(super) fn to_apply(
         &self,
         columns: &str,
+        action: &'static str,
         label: &str,
     ) -> Result<Option<(ReviewedLines, OpenBase)>, Failure> {
         let Some(list) = &self.apply else {
             return Ok(None);
         };
-        let lines = ReviewedLines::open(list, columns)?;
+        let lines = ReviewedLines::open(list, columns, action)?;
         Ok(Some((
             lines,
             change::open(&self.base, self.codepage, &self.consent, label)?,
@@ -69,16 +71,17 @@ impl ListArgs {
     }
 }
 
-/// The lines of a list behind its first, each with its number. They are read as they
-/// are asked for: a list may be much larger than memory.
+/// The lines of a list that begin with the action, each with its number. They are read
+/// as they are asked for: a list may be much larger than memory.
 pub(super) struct ReviewedLines {
     path: PathBuf,
+    action: &'static str,
     text: Box<dyn BufRead>,
     number: usize,
 }
 
 impl ReviewedLines {
-    fn open(path: &Path, columns: &str) -> Result<ReviewedLines, Failure> {
+    fn open(path: &Path, columns: &str, action: &'static str) -> Result<ReviewedLines, Failure> {
         let text: Box<dyn BufRead> = if path == Path::new("-") {
             Box::new(io::stdin().lock())
         } else {
@@ -87,6 +90,7 @@ impl ReviewedLines {
         };
         let mut lines = ReviewedLines {
             path: path.to_owned(),
+            action,
             text,
             number: 0,
         };
@@ -106,18 +110,11 @@ impl ReviewedLines {
         let read = text.read_until(b'\n', &mut line);
         self.number += 1;
         let read = read.map_err(|error| Failure::about(&self.path, error))?;
-        let wrong = |why: &str| {
-            let number = self.number;
-            Err(Failure::about(
-                &self.path,
-                format_args!("line {number} {why}"),
-            ))
-        };
         if read as u64 == MOST_LINE_BYTES && !line.ends_with(b"\n") {
-            return wrong("is too long for such a list");
+            return Err(self.wrong("is too long for such a list"));
         }
         let Ok(mut line) = String::from_utf8(line) else {
-            return wrong("is not UTF-8, in which the list was made");
+            return Err(self.wrong("is not UTF-8, in which the list was made"));
         };
         let end = line.trim_end_matches(['\n', '\r']).len();
         line.truncate(end);
@@ -127,13 +124,41 @@ impl ReviewedLines {
         }
         Ok((read > 0).then_some(line))
     }
+
+    /// The next line that begins with the action; `None` behind the last.
+    ///
+    /// # Errors
+    ///
+    /// Also for a line that begins with a word of no meaning.
+    fn read_to_do(&mut self) -> Result<Option<String>, Failure> {
+        while let Some(line) = self.read()? {
+            match line.split('\t').next().unwrap_or_default() {
+                first if first == self.action => return Ok(Some(line)),
+                "" | "?" => {}
+                _ => {
+                    let action = self.action;
+                    let why = format!(
+                        "begins neither with {action} nor with ?, which leaves things as they are"
+                    );
+                    return Err(self.wrong(&why));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The failure for the line that was read last.
+    fn wrong(&self, why: &str) -> Failure {
+        let number = self.number;
+        Failure::about(&self.path, format_args!("line {number} {why}"))
+    }
 }
 
 impl Iterator for ReviewedLines {
     type Item = Result<(usize, String), Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let line = self.read().transpose()?;
+        let line = self.read_to_do().transpose()?;
         Some(line.map(|line| (self.number, line)))
     }
 }
