@@ -1039,6 +1039,22 @@ fn games_read_for_their_moves_have_the_moves_and_the_mark_of_whole_ones() {
     assert!(marked > 100, "{marked}");
 }
 
+/// A text without its commands.
+fn without_commands(text: &str) -> String {
+    let mut words = String::new();
+    let mut rest = text;
+    while let Some((before, command)) = rest.split_once("[%") {
+        words.push_str(before);
+        let Some((_, behind)) = command.split_once(']') else {
+            words.push_str("[%");
+            rest = command;
+            continue;
+        };
+        rest = behind;
+    }
+    words + rest
+}
+
 #[test]
 fn contents_in_headers_agree_with_the_games() {
     for base in fixture_bases().into_iter().chain(real_bases()) {
@@ -1061,23 +1077,26 @@ fn contents_in_headers_agree_with_the_games() {
         let last = games.last().map_or(1, |(number, ..)| *number);
         let kinds: [(&str, Has); 5] = [
             ("comments", |remark| {
-                remark
-                    .text()
-                    .is_some_and(|text| !text.text.trim().is_empty())
+                let words = remark.text().map(|text| without_commands(&text.text));
+                words.is_some_and(|words| !words.trim().is_empty())
             }),
             ("symbols", |remark| matches!(remark, Annotation::Symbols(_))),
             ("arrows", |remark| matches!(remark, Annotation::Arrows(_))),
             ("clocks", |remark| {
+                let of_others = |text: &str| text.contains("[%clk ") || text.contains("[%emt ");
                 matches!(remark, Annotation::TimeSpent(_) | Annotation::Clock(..))
+                    || remark.text().is_some_and(|text| of_others(&text.text))
             }),
             ("evaluations", |remark| {
                 matches!(remark, Annotation::Evaluation(_) | Annotation::Profile(_))
             }),
         ];
         for (kind, has) in kinds {
-            let expected = games
-                .iter()
-                .filter(|(_, _, game)| game.annotations.iter().any(|(_, remark)| has(remark)));
+            let expected = games.iter().filter(|(_, _, game)| {
+                let mut stray = game.annotations.stray();
+                game.annotations.iter().any(|(_, remark)| has(remark))
+                    || stray.any(|(_, remark)| has(remark))
+            });
             let expected: Vec<u32> = expected.map(|(number, ..)| *number).collect();
             let terms = [
                 format!("has:{kind}"),

@@ -198,14 +198,18 @@ fn header_of(summary: &Summary) -> SearchedHeader {
         (SearchedContent::Variations, GameFacts::VARIATIONS),
         (SearchedContent::Symbols, GameFacts::SYMBOLS),
         (SearchedContent::Arrows, GameFacts::ARROWS),
-        (SearchedContent::Clocks, GameFacts::CLOCKS),
         (SearchedContent::Training, GameFacts::TRAINING),
     ] {
         header.contents.say(content, flags & flag != 0);
     }
-    // Texts may be without words, or foreign tags only.
-    if flags & GameFacts::TEXTS == 0 {
+    // Texts may be without words, foreign tags only, or clocks of other programs.
+    let has_texts = flags & GameFacts::TEXTS != 0;
+    let has_clocks = flags & GameFacts::CLOCKS != 0;
+    if !has_texts {
         header.contents.say(SearchedContent::Comments, false);
+    }
+    if has_clocks || !has_texts {
+        header.contents.say(SearchedContent::Clocks, has_clocks);
     }
     header
 }

@@ -73,7 +73,7 @@ columns! {
     Tag "Variant" Text "Chess960; NULL for chess";
     Tag "FEN" Text "start position, if it is set up";
     Plies "plies" Int "number of moves of both sides in the main line";
-    Moves "moves" Int "number of moves, as headers.tsv has it";
+    Moves "moves" Int "number of moves, as headers.tsv has it: 255 are 255 or more";
     Medals "medals" Int "medals, one bit each";
     Deleted "deleted" Flag "whether the game is marked deleted";
     OtherTags "tags" Tags "all tags that no other column holds";

@@ -1,7 +1,7 @@
 //! What remarks say of one position: evaluation, clocks, words.
 
 use super::buffer::Cell;
-use crate::game::{Annotation, Game, PlyId, TimeSpent};
+use crate::game::{Annotation, Game, PlyId, TextPart, TimeSpent, text_parts};
 
 /// What the remarks on a ply say.
 #[derive(Debug, Default)]
@@ -72,17 +72,12 @@ impl Remark {
 
     /// Appends the words of a text, and reads the clocks in it.
     fn read(&mut self, text: &str) {
-        let mut rest = text;
-        while let Some((before, command)) = rest.split_once("[%") {
-            self.append(before);
-            let Some((command, behind)) = command.split_once(']') else {
-                // No command.
-                return self.append(rest.get(before.len()..).unwrap_or_default());
-            };
-            self.read_command(command);
-            rest = behind;
+        for part in text_parts(text) {
+            match part {
+                TextPart::Words(words) => self.append(words),
+                TextPart::Command(command) => self.read_command(command),
+            }
         }
-        self.append(rest);
     }
 
     /// Reads `clk 0:05:00`; other commands are passed over.
