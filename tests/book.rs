@@ -386,9 +386,8 @@ fn the_shortest_line_to_a_position_is_found() {
     let mut walk = BookWalk::new(&book, &book.start(), Limits::positions(1000)).unwrap();
     let mut count = 0;
     while let Some(visit) = walk.next_visit().unwrap() {
-        let found = shortest_line(&book, &visit.position, 1000)
-            .unwrap()
-            .unwrap();
+        let found = shortest_line(&book, &visit.position, 1000).unwrap();
+        let found = found.found().unwrap();
         assert_eq!(found.position().key(), visit.position.key());
         // The main line comes first in a walk, and may be longer.
         assert!(found.plies().len() <= reached.line(visit.number).len());
@@ -397,7 +396,8 @@ fn the_shortest_line_to_a_position_is_found() {
     assert!(count > 20, "{count}");
     // A legal move that the book has not is no line of it.
     let other = position("rnbqkbnr/pppppppp/8/8/8/7P/PPPPPPP1/RNBQKBNR b KQkq - 0 1");
-    assert!(shortest_line(&book, &other, 1000).unwrap().is_none());
+    let found = shortest_line(&book, &other, 1000).unwrap().found();
+    assert!(found.is_none());
 }
 
 #[test]

@@ -383,7 +383,7 @@ fn exports_equal_those_of_the_book_and_report_truncation() {
         "tree/e4/book.pgn",
     ] {
         let said =
-            "The book has more positions than these 3; mount it with a larger --export-limit\n";
+            "The book has more positions than these 3; a larger --export-limit allows more\n";
         let read = |tree: &Direct| String::from_utf8(tree.read(path).unwrap()).unwrap();
         assert!(read(&cut).ends_with(said), "{path}");
         assert!(!read(&tree).contains("--export-limit"), "{path}");

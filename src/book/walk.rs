@@ -294,18 +294,35 @@ impl<'b> BookWalk<'b> {
     }
 }
 
+/// What a search for a line found.
+#[derive(Debug)]
+pub enum LineSearch {
+    /// The shortest line.
+    Found(Box<BookLine>),
+    /// There is none.
+    Nowhere,
+    /// There is none among the positions that were looked at.
+    GivenUp,
+}
+
+impl LineSearch {
+    /// The line, if there is one.
+    pub fn found(self) -> Option<BookLine> {
+        match self {
+            LineSearch::Found(line) => Some(*line),
+            LineSearch::Nowhere | LineSearch::GivenUp => None,
+        }
+    }
+}
+
 /// Returns the shortest line from the start of the book to a position: of
-/// several, that of the more played first moves. `None` if there is none, or
-/// none among the first `most` positions that may lead there.
+/// several, that of the more played first moves. Looks at `most` positions that may
+/// lead there, or one move's more.
 ///
 /// # Errors
 ///
 /// As [`Book::find`].
-pub fn shortest_line(
-    book: &dyn Book,
-    target: &Position,
-    most: u32,
-) -> Result<Option<BookLine>, Error> {
+pub fn shortest_line(book: &dyn Book, target: &Position, most: u32) -> Result<LineSearch, Error> {
     let target = Goal::new(target.clone());
     let mut reached = Reached::default();
     let mut waiting = VecDeque::new();
@@ -322,12 +339,15 @@ pub fn shortest_line(
             }
         }
         if let Some(found) = reached.number(target.position()) {
-            return Ok(line_of(book, &reached.line(found)));
+            let line = line_of(book, &reached.line(found));
+            return Ok(line.map_or(LineSearch::Nowhere, |line| LineSearch::Found(line.into())));
         }
-        let next = waiting.pop_front();
-        let Some((from, position)) = next.filter(|_| reached.len() <= most as usize) else {
-            return Ok(None);
+        let Some((from, position)) = waiting.pop_front() else {
+            return Ok(LineSearch::Nowhere);
         };
+        if reached.len() > most as usize {
+            return Ok(LineSearch::GivenUp);
+        }
         steps = steps_toward(book, &target, &position)?;
         let ply = reached.ply(from).saturating_add(1);
         for (_, predecessor) in &mut steps {
@@ -421,7 +441,7 @@ mod tests {
         let book = sample();
         let mut walk = BookWalk::new(&book, &book.start(), Limits::positions(1000)).unwrap();
         while let Some(visit) = walk.next_visit().unwrap() {
-            let line = |most| shortest_line(&book, &visit.position, most).unwrap();
+            let line = |most| shortest_line(&book, &visit.position, most).unwrap().found();
             let found = line(1000).unwrap();
             assert_eq!(found.position().key(), visit.position.key());
             assert!(found.plies().len() <= visit.ply as usize);
@@ -438,7 +458,8 @@ mod tests {
                 promotion: None,
             })
             .unwrap();
-        assert!(shortest_line(&book, &other, 1000).unwrap().is_none());
+        let found = shortest_line(&book, &other, 1000).unwrap();
+        assert!(matches!(found, LineSearch::Nowhere), "{found:?}");
     }
 
     #[test]

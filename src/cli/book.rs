@@ -141,19 +141,28 @@ pub(super) fn check(
 
 fn tell(report: &mut CheckReport, bar: &ProgressBar, book: &dyn Book, defect: &Defect) {
     let Defect { file, offset, what } = defect;
-    let member = book.facts().members.iter().find(|member| {
+    let mut members = book.facts().members.iter().filter(|member| {
         let extension = member.path.extension().unwrap_or_default();
         extension.to_string_lossy().eq_ignore_ascii_case(file)
     });
-    let file = member.map_or(format!(".{file}"), |member| {
-        member.path.display().to_string()
-    });
+    // Of several files of a kind, the fact says which one is meant.
+    let named = |member: &BookMember| {
+        let name = member.path.file_name()?.to_string_lossy();
+        what.strip_suffix(&format!(" (in {name})"))
+    };
+    let mut all = members.clone();
+    let told = all.find_map(|member| Some((member, named(member)?)));
+    let first = || members.next().map(|member| (member, what.as_str()));
+    let (file, what) = match told.or_else(first) {
+        Some((member, what)) => (member.path.display().to_string(), what),
+        None => (format!(".{file}"), what.as_str()),
+    };
     report.defect(
         bar,
         FoundDefect {
             file: &file,
             offset: *offset,
-            what,
+            what: &what,
             is_repaired: false,
         },
     );

@@ -8,7 +8,7 @@ use super::hash::hash;
 use super::page::PAGE_BYTES;
 use super::signature::{self, Signature};
 use super::{CtgBook, CtgPage, Route, header, offset_of, on_page};
-use crate::book::{BookFacts, Error};
+use crate::book::{BookFacts, CanonicalBoard, Error};
 use crate::bytes::Malformed;
 use crate::game::Defect;
 
@@ -113,7 +113,9 @@ fn check_page(
                 continue;
             }
         };
-        let again = Signature::of(&board);
+        // As whoever looks for the position writes it.
+        let sought = CanonicalBoard::of(&board.to_position());
+        let again = sought.and_then(|board| Signature::of(&board));
         if again.is_none_or(|again| again.as_bytes() != record.signature) {
             say(
                 at,

@@ -57,7 +57,7 @@ impl ExportFormat {
 
     /// The begin of a line that is a remark; `None` if the format has no
     /// remarks.
-    pub fn remark(self) -> Option<&'static str> {
+    fn remark(self) -> Option<&'static str> {
         match self {
             ExportFormat::Pgn | ExportFormat::Openings => Some("%"),
             ExportFormat::Epd | ExportFormat::Tsv => Some("#"),
@@ -76,7 +76,7 @@ pub struct Exported {
 }
 
 /// Writes the whole book in several formats during one walk, which costs as much
-/// as to write one of them.
+/// as to write one of them. A text that is cut ends in a remark that says so.
 ///
 /// # Errors
 ///
@@ -120,12 +120,28 @@ pub fn write_together(
             ExportFormat::Polyglot => entries.write(out)?,
             ExportFormat::Epd | ExportFormat::Tsv => {}
         }
+        if let Some(mark) = format.remark().filter(|_| is_cut) {
+            write_cut(mark, limits.positions, out)?;
+        }
         out.flush()?;
     }
     Ok(Exported {
         positions: reached.len() as u64,
         is_cut,
     })
+}
+
+/// Writes a remark, which begins with `mark`, that the book has more positions than these.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn write_cut(mark: &str, limit: u32, out: &mut dyn Write) -> io::Result<()> {
+    let why = "a larger --export-limit allows more";
+    writeln!(
+        out,
+        "{mark} The book has more positions than these {limit}; {why}"
+    )
 }
 
 /// An error of an export.
@@ -202,9 +218,11 @@ mod tests {
             let mut text = Vec::new();
             let limits = Limits::positions(limit);
             let exported = ExportFormat::Epd.write(&book, limits, &mut text).unwrap();
-            let lines = text.split_inclusive(|byte| *byte == b'\n').count();
-            assert_eq!(exported.positions, lines as u64);
-            (lines, exported.is_cut)
+            let lines = text.split_inclusive(|byte| *byte == b'\n');
+            let (remarks, lines): (Vec<_>, Vec<_>) = lines.partition(|line| line[0] == b'#');
+            assert_eq!(exported.positions, lines.len() as u64);
+            assert_eq!(remarks.len(), usize::from(exported.is_cut));
+            (lines.len(), exported.is_cut)
         };
         let (all, is_cut) = lines_of(1000);
         assert!(all > 20 && !is_cut, "{all}");

@@ -114,7 +114,7 @@ const COMPANIONS: [&str; 12] = [
 const BOOSTERS: [&str; 6] = ["cbgi", "cbb", "cit", "cib", "cit2", "cib2"];
 
 /// Similar kinds of files that cbfs does not read, with a description.
-const FOREIGN: [(&str, &str); 11] = [
+const FOREIGN: [(&str, &str); 17] = [
     (
         "2cbh",
         "a base in the 2CBH format of ChessBase 17, which cbfs reads and does not change or pack; `cbfs convert` makes a CBH base of it",
@@ -143,6 +143,12 @@ const FOREIGN: [(&str, &str); 11] = [
     ("sg4", OF_SCID),
     ("sn4", OF_SCID),
     ("si5", OF_SCID),
+    ("ctg", OF_BOOK),
+    ("cto", OF_BOOK),
+    ("ctb", OF_BOOK),
+    ("kob", OF_BOOK),
+    ("kin", OF_BOOK),
+    ("ksf", OF_BOOK),
     (
         "bin",
         "a Polyglot book, which cbfs does not read; `cbfs export --format polyglot` writes one",
@@ -151,6 +157,10 @@ const FOREIGN: [(&str, &str); 11] = [
 
 /// What a file of a database of Scid is.
 const OF_SCID: &str = "a database of Scid, which cbfs does not read; export it as PGN in Scid, then `cbfs convert` makes a base of that";
+
+/// What a file of an opening book is.
+const OF_BOOK: &str =
+    "an opening book, not a base; `cbfs mount` shows its positions, `cbfs export` writes them";
 
 /// Extensions of the folders with the pictures of texts: since `ChessBase` 9,
 /// and before.

@@ -76,7 +76,7 @@ impl BookVolume {
         let first = after.saturating_sub(2);
         let known = self.unreachable()?;
         let skipped = usize::try_from(first).unwrap_or(usize::MAX);
-        for ((name, position), cookie) in known.links().skip(skipped).zip(first + 3..) {
+        for ((name, position), cookie) in known.links(skipped).zip(first + 3..) {
             // A position that no FEN names cannot be linked to.
             let Ok(node) = self.unreachable_link(&position) else {
                 continue;

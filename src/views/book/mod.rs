@@ -46,7 +46,7 @@ use super::positions::{
 };
 use crate::base::referenced::{self, BookGames};
 use crate::book::kept::BookCache;
-use crate::book::walk::shortest_line;
+use crate::book::walk::{LineSearch, shortest_line};
 use crate::book::{self, Book, BookLine, Unreachable, board_fields};
 use crate::fs::content::once::Once;
 use crate::fs::volume::{
@@ -67,9 +67,9 @@ const SPOOLED_BYTES: u64 = 256 << 20;
 /// Lines to positions that are remembered.
 const LINES: usize = 1024;
 
-/// Positions that are looked at for the shortest line to one, at most: a
+/// Positions that are looked at for the shortest line to one, if an export has fewer: a
 /// second's work.
-const MOST_SEARCHED: u32 = 100_000;
+const LEAST_SEARCHED: u32 = 100_000;
 
 /// What each position lists before its moves.
 const ITEMS: [(&str, Item); 8] = [
@@ -83,6 +83,14 @@ const ITEMS: [(&str, Item); 8] = [
     ("openings.pgn", Item::File(PositionFile::Openings)),
 ];
 
+/// A line to a position.
+#[derive(Debug)]
+struct LineTo {
+    line: BookLine,
+    /// The search for one was given up, so it begins with the position.
+    is_given_up: bool,
+}
+
 /// A book as directories.
 #[derive(Debug)]
 pub struct BookVolume {
@@ -92,7 +100,7 @@ pub struct BookVolume {
     bytes: u64,
     nodes: Arc<InoTable>,
     /// The lines to positions, by their names.
-    lines: Mutex<LruCache<Box<str>, Arc<BookLine>>>,
+    lines: Mutex<LruCache<Box<str>, Arc<LineTo>>>,
     texts: TextCache,
     /// Each `book.pgn`, those longest untouched leaving first.
     spools: Spools,
@@ -148,18 +156,27 @@ impl BookVolume {
         Ok(BookNode::Position(key, item.ok_or(Error::NotFound)?))
     }
 
-    /// The shortest line to a position; one from there if the book has none.
-    fn line(&self, key: &NodeKey) -> Result<Arc<BookLine>, Error> {
+    /// The shortest line to a position; one from there if none is found.
+    fn line(&self, key: &NodeKey) -> Result<Arc<LineTo>, Error> {
         let name = key.position.as_ref().ok_or(Error::NotFound)?;
         if let Some(line) = self.lines.lock().get(name) {
             return Ok(Arc::clone(line));
         }
         let position = key.position()?;
-        let most = self.options.export_limit.min(MOST_SEARCHED);
-        let line = shortest_line(&*self.book, &position, most)?;
-        let line = Arc::new(line.unwrap_or_else(|| BookLine::set_up(position)));
+        let most = self.most_searched();
+        let search = shortest_line(&*self.book, &position, most)?;
+        let is_given_up = matches!(search, LineSearch::GivenUp);
+        let line = search.found();
+        let line = Arc::new(LineTo {
+            line: line.unwrap_or_else(|| BookLine::set_up(position)),
+            is_given_up,
+        });
         self.lines.lock().put(name.clone(), Arc::clone(&line));
         Ok(line)
+    }
+
+    fn most_searched(&self) -> u32 {
+        self.options.export_limit.max(LEAST_SEARCHED)
     }
 
     fn unreachable(&self) -> Result<Arc<Unreachable>, Error> {

@@ -1,14 +1,13 @@
 //! What is in the files.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::sync::Arc;
 
-use super::BookVolume;
 use super::about::{self, Examination};
 use super::numbers::{self, BookNode, Fixed};
+use super::{BookVolume, LineTo};
 use crate::book::choice::choices;
-use crate::book::export::{ExportError, ExportFormat, Exported, write_together};
+use crate::book::export::{ExportError, ExportFormat, write_cut, write_together};
 use crate::book::walk::Limits;
 use crate::book::{board_fields, position_files};
 use crate::fs::content::once::Once;
@@ -85,7 +84,10 @@ impl BookVolume {
             positions::PositionFile::Picture => self.picture(&position)?,
             positions::PositionFile::Moves => position_files::moves_tsv(book, &position)?,
             positions::PositionFile::Stats => position_files::stats_json(book, &position)?,
-            positions::PositionFile::Line => position_files::line_pgn(book, &*self.line(key)?),
+            positions::PositionFile::Line => {
+                let line = self.line(key)?;
+                position_files::line_pgn(book, &line.line) + &self.tell_given_up(&line)
+            }
             // The first is not small, the others are of bases.
             BookPgn
             | Openings
@@ -128,8 +130,15 @@ impl BookVolume {
             _ => position_files::book_pgn,
         };
         self.spools.get(text_key(thing), |out| {
-            let written = write(&*self.book, &line, self.options.export_limit, out)?;
-            self.tell_cut(written, Some("%"), out)
+            let written = write(&*self.book, &line.line, self.options.export_limit, out)?;
+            let told = out.write_all(self.tell_given_up(&line).as_bytes());
+            told.map_err(ExportError::from)?;
+            if written.is_cut {
+                let told = write_cut("%", self.options.export_limit, out);
+                told.map_err(ExportError::from)?;
+                self.warn_of_cut();
+            }
+            Ok(())
         })
     }
 
@@ -181,8 +190,8 @@ impl BookVolume {
             .collect();
         let limits = Limits::positions(self.options.export_limit);
         let written = write_together(&*self.book, limits, &mut outputs)?;
-        for (format, file) in formats.iter().zip(&mut files) {
-            self.tell_cut(written, format.remark(), file)?;
+        if written.is_cut {
+            self.warn_of_cut();
         }
         let spools = files.into_iter().map(Spool::end);
         Ok(spools
@@ -190,30 +199,21 @@ impl BookVolume {
             .map_err(ExportError::from)?)
     }
 
-    /// Says at the end of a text that it is not whole, if so; what begins with
-    /// `mark` is a remark there.
-    fn tell_cut(
-        &self,
-        written: Exported,
-        mark: Option<&str>,
-        out: &mut BufWriter<File>,
-    ) -> Result<(), Error> {
-        if !written.is_cut {
-            return Ok(());
+    fn warn_of_cut(&self) {
+        let (stem, limit) = (&self.book.facts().stem, self.options.export_limit);
+        log::warn!("{stem}: cut after {limit} positions, see --export-limit");
+    }
+
+    /// A line of PGN that says why a line does not begin at the start, if the search may
+    /// have missed one.
+    fn tell_given_up(&self, line: &LineTo) -> String {
+        if !line.is_given_up {
+            return String::new();
         }
-        let limit = self.options.export_limit;
-        log::warn!(
-            "{}: cut after {limit} positions, see --export-limit",
-            self.book.facts().stem
-        );
-        if let Some(mark) = mark {
-            writeln!(
-                out,
-                "{mark} The book has more positions than these {limit}; mount it with a larger --export-limit"
-            )
-            .map_err(ExportError::from)?;
-        }
-        Ok(())
+        let most = self.most_searched();
+        format!(
+            "% No line to this position is among the first {most} positions; mount the book with a larger --export-limit\n"
+        )
     }
 
     /// Asks a file's text, wherever that lies.
