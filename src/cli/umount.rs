@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
     let daemon = sync(&place, args.wait.map_or(SYNC_TIMEOUT, Duration::from_secs));
     let connection = mount.device.split(':').nth(1).unwrap_or_default();
-    let server = Server::find(connection, daemon.process);
+    let server = Server::find(connection, daemon.status.process());
     match umount2(&place, MntFlags::UMOUNT_NOFOLLOW) {
         Ok(()) => {}
         Err(Errno::EBUSY | Errno::EPERM) => {
@@ -69,13 +69,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let connection = Path::new("/sys/fs/fuse/connections").join(connection);
     let ended = wait_for_end(args, &connection, server, daemon.is_dead);
     ended.map_err(|why| failed(&why))?;
-    match daemon.sync_error {
-        None => Ok(()),
-        Some(error) => Err(failed(&format!(
-            "it is unmounted, but saves are in the journal beside the base only: {error}; the next \
-             mount brings them into it, or says why it cannot"
-        ))),
-    }
+    let Some(error) = daemon.sync_error else {
+        return Ok(());
+    };
+    let saves = match daemon.status.unsaved_bases().join(", ") {
+        names if names.is_empty() => "saves are in the journal beside the base".to_owned(),
+        names => format!("saves in {names} are in the journals beside the bases"),
+    };
+    Err(failed(&format!(
+        "it is unmounted, but {saves} only: {error}; the next mount brings them into it, or says \
+         why it cannot"
+    )))
 }
 
 /// Waits until the daemon has ended, and ends it if it does not by itself.
@@ -137,8 +141,8 @@ fn wait_until(timeout: Duration, is_so: impl Fn() -> bool) -> bool {
 /// State of the daemon as the mount reports it.
 #[derive(Debug, Default)]
 struct DaemonState {
-    /// Process number of the daemon.
-    process: Option<i32>,
+    /// What it says of itself.
+    status: Status,
     /// Whether the daemon has died.
     is_dead: bool,
     /// Why saves could not be synced.
@@ -157,17 +161,39 @@ fn sync(place: &Path, timeout: Duration) -> DaemonState {
         let _ = done.send(DaemonState {
             is_dead: synced.as_ref().is_err_and(is_end),
             sync_error: synced.err().filter(|error| !is_end(error)),
-            process: process_of(&place),
+            status: Status::read(&place),
         });
     });
     synced.recv_timeout(timeout).unwrap_or_default()
 }
 
-/// The process number of the daemon in `.cbfs/status`.
-fn process_of(place: &Path) -> Option<i32> {
-    let status = fs::read(place.join(".cbfs/status.json")).ok()?;
-    let status: serde_json::Value = serde_json::from_slice(&status).ok()?;
-    i32::try_from(status.get("process")?.as_i64()?).ok()
+/// What `.cbfs/status.json` says; null if it cannot be read.
+#[derive(Debug, Default)]
+struct Status(serde_json::Value);
+
+impl Status {
+    fn read(place: &Path) -> Status {
+        let text = fs::read(place.join(".cbfs/status.json")).unwrap_or_default();
+        Status(serde_json::from_slice(&text).unwrap_or_default())
+    }
+
+    /// The process number of the daemon.
+    fn process(&self) -> Option<i32> {
+        i32::try_from(self.0.get("process")?.as_i64()?).ok()
+    }
+
+    /// The names of the bases in a mount of a directory whose saves are not in their files.
+    fn unsaved_bases(&self) -> Vec<&str> {
+        let bases = self.0.get("bases").and_then(serde_json::Value::as_array);
+        let unsaved = |base: &&serde_json::Value| {
+            let problem = base.get("problem");
+            problem.is_some_and(serde_json::Value::is_string)
+        };
+        let unsaved = bases.into_iter().flatten().filter(unsaved);
+        unsaved
+            .filter_map(|base| base.get("name")?.as_str())
+            .collect()
+    }
 }
 
 /// Finds the mount at a path, without requests to its daemon if possible.
@@ -179,4 +205,24 @@ fn find(mountpoint: &Path) -> io::Result<Option<(PathBuf, MountInfo)>> {
     // The last component may be a symbolic link.
     let place = mountpoint.canonicalize()?;
     Ok(mount_at(&place)?.map(|mount| (place, mount)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_names_the_bases_whose_saves_are_in_a_journal() {
+        for (status, names) in [
+            ("{}", &[][..]),
+            (r#"{"problem": "disk full"}"#, &[]),
+            (
+                r#"{"bases": [{"name": "a", "problem": null}, {"name": "b", "problem": "gone"}]}"#,
+                &["b"],
+            ),
+        ] {
+            let status = Status(serde_json::from_str(status).unwrap());
+            assert_eq!(status.unsaved_bases(), names);
+        }
+    }
 }
