@@ -91,7 +91,7 @@ impl Training {
             return false;
         };
         let is_shown = |text: &str| {
-            let is_special = |c: char| c.is_ascii_control() || "\"[]{}".contains(c);
+            let is_special = |c: char| c.is_control() || "\"[]{}".contains(c);
             let words = text.split_whitespace();
             !text.contains(is_special) && words.collect::<Vec<_>>().join(" ") == text
         };
@@ -189,8 +189,8 @@ fn has_twice(texts: &[(u16, String)]) -> bool {
     languages.len() < texts.len()
 }
 
-/// An edited text, whose first and last words stay as they are stored where they are
-/// shown as before.
+/// An edited text, whose first and last words, and the blanks between them, stay as they
+/// are stored where the words are shown as before.
 fn text_over(edited: &str, stored: &str) -> String {
     let (was, new) = (words(stored), words(edited));
     let is_alike = |((_, was), (_, new)): &(&(&str, &str), &(&str, &str))| {
@@ -201,19 +201,26 @@ fn text_over(edited: &str, stored: &str) -> String {
     let ends = was.iter().skip(front).rev();
     let ends = ends.zip(new.iter().skip(front).rev());
     let back = ends.take_while(is_alike).count();
-    let kept = was.iter().take(front);
-    let others = new.iter().take(new.len() - back).skip(front);
+    // The place of a word among those that were stored, if it stays.
+    let place = |at: usize| {
+        let from_end = (at + was.len()).checked_sub(new.len());
+        let from_end = from_end.filter(|_| new.len() - at <= back);
+        Some(at).filter(|at| *at < front).or(from_end)
+    };
     let mut text = String::new();
-    for (blanks, word) in kept.chain(others).chain(was.iter().skip(was.len() - back)) {
-        if !text.is_empty() {
-            text.push_str(if blanks.is_empty() { " " } else { blanks });
-        }
+    let mut expected = Some(0);
+    for (at, edited) in new.iter().enumerate() {
+        let place = place(at);
+        let (blanks, word) = place.and_then(|at| was.get(at)).unwrap_or(edited);
+        text.push_str(if place == expected { blanks } else { edited.0 });
         text.push_str(word);
+        expected = place.map(|at| at + 1);
     }
     text
 }
 
-/// The words of a text, each with the blanks before it.
+/// The words of a text, each with the blanks before it, and the blanks at its end with
+/// no word.
 fn words(text: &str) -> Vec<(&str, &str)> {
     let is_blank = |c: char| shown_in_quotes(c).is_whitespace();
     let mut words = Vec::new();
@@ -222,10 +229,10 @@ fn words(text: &str) -> Vec<(&str, &str)> {
         let begun = rest.trim_start_matches(is_blank);
         let (blanks, _) = rest.split_at(rest.len() - begun.len());
         let (word, after) = begun.split_at(begun.find(is_blank).unwrap_or(begun.len()));
+        words.push((blanks, word));
         if word.is_empty() {
             return words;
         }
-        words.push((blanks, word));
         rest = after;
     }
 }
@@ -320,7 +327,10 @@ mod tests {
     #[test]
     fn an_edited_text_keeps_the_words_that_nobody_edited() {
         for (edited, stored, laid_over) in [
-            ("(a) b (c)", "[a]  x\t[c]", "[a] b\t[c]"),
+            ("(a) b (c)", "[a]  x\t[c]", "[a] b [c]"),
+            ("(a) x (c) d", "[a]  x\t[c]", "[a]  x\t[c] d"),
+            (" say WHAT ", " say what ", " say WHAT "),
+            ("HOW  now ", " how\tnow ", "HOW  now "),
             ("(a) b", "[a]", "[a] b"),
             ("b (a)", "[a]", "b [a]"),
             ("(a) (c)", "[a] x [c]", "[a] [c]"),
