@@ -316,8 +316,8 @@ impl LineSearch {
 }
 
 /// Returns the shortest line from the start of the book to a position: of
-/// several, that of the more played first moves. Looks at `most` positions that may
-/// lead there, or one move's more.
+/// several, that of the more played first moves. It is given up once more than `most`
+/// positions that may lead there were seen.
 ///
 /// # Errors
 ///

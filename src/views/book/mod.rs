@@ -67,9 +67,8 @@ const SPOOLED_BYTES: u64 = 256 << 20;
 /// Lines to positions that are remembered.
 const LINES: usize = 1024;
 
-/// Positions that are looked at for the shortest line to one, if an export has fewer: a
-/// second's work.
-const LEAST_SEARCHED: u32 = 100_000;
+/// Positions that are looked at for the shortest line to one, at most: two seconds' work.
+const MOST_SEARCHED: u32 = 500_000;
 
 /// What each position lists before its moves.
 const ITEMS: [(&str, Item); 8] = [
@@ -101,6 +100,7 @@ pub struct BookVolume {
     nodes: Arc<InoTable>,
     /// The lines to positions, by their names.
     lines: Mutex<LruCache<Box<str>, Arc<LineTo>>>,
+    searching: Mutex<()>,
     texts: TextCache,
     /// Each `book.pgn`, those longest untouched leaving first.
     spools: Spools,
@@ -138,6 +138,7 @@ impl BookVolume {
             modified,
             nodes,
             lines: Mutex::new(LruCache::new(lines)),
+            searching: Mutex::default(),
             texts: TextCache::new(TEXT_BYTES),
             spools: Spools::new(SPOOLED, SPOOLED_BYTES),
             exports: Default::default(),
@@ -163,8 +164,12 @@ impl BookVolume {
             return Ok(Arc::clone(line));
         }
         let position = key.position()?;
-        let most = self.most_searched();
-        let search = shortest_line(&*self.book, &position, most)?;
+        // One at a time: each may take as much memory as a walk.
+        let _one = self.searching.lock();
+        if let Some(line) = self.lines.lock().get(name) {
+            return Ok(Arc::clone(line));
+        }
+        let search = shortest_line(&*self.book, &position, MOST_SEARCHED)?;
         let is_given_up = matches!(search, LineSearch::GivenUp);
         let line = search.found();
         let line = Arc::new(LineTo {
@@ -173,10 +178,6 @@ impl BookVolume {
         });
         self.lines.lock().put(name.clone(), Arc::clone(&line));
         Ok(line)
-    }
-
-    fn most_searched(&self) -> u32 {
-        self.options.export_limit.max(LEAST_SEARCHED)
     }
 
     fn unreachable(&self) -> Result<Arc<Unreachable>, Error> {

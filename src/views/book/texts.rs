@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::about::{self, Examination};
 use super::numbers::{self, BookNode, Fixed};
-use super::{BookVolume, LineTo};
+use super::{BookVolume, LineTo, MOST_SEARCHED};
 use crate::book::choice::choices;
 use crate::book::export::{ExportError, ExportFormat, write_cut, write_together};
 use crate::book::walk::Limits;
@@ -86,7 +86,7 @@ impl BookVolume {
             positions::PositionFile::Stats => position_files::stats_json(book, &position)?,
             positions::PositionFile::Line => {
                 let line = self.line(key)?;
-                position_files::line_pgn(book, &line.line) + &self.tell_given_up(&line)
+                position_files::line_pgn(book, &line.line) + &BookVolume::tell_given_up(&line)
             }
             // The first is not small, the others are of bases.
             BookPgn
@@ -131,7 +131,7 @@ impl BookVolume {
         };
         self.spools.get(text_key(thing), |out| {
             let written = write(&*self.book, &line.line, self.options.export_limit, out)?;
-            let told = out.write_all(self.tell_given_up(&line).as_bytes());
+            let told = out.write_all(BookVolume::tell_given_up(&line).as_bytes());
             told.map_err(ExportError::from)?;
             if written.is_cut {
                 let told = write_cut("%", self.options.export_limit, out);
@@ -206,13 +206,12 @@ impl BookVolume {
 
     /// A line of PGN that says why a line does not begin at the start, if the search may
     /// have missed one.
-    fn tell_given_up(&self, line: &LineTo) -> String {
+    fn tell_given_up(line: &LineTo) -> String {
         if !line.is_given_up {
             return String::new();
         }
-        let most = self.most_searched();
         format!(
-            "% No line to this position is among the first {most} positions; mount the book with a larger --export-limit\n"
+            "% No line to this position is among {MOST_SEARCHED} positions that may lead to it\n"
         )
     }
 
