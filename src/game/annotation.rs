@@ -126,7 +126,7 @@ pub struct AnnotationText {
 impl AnnotationText {
     /// Returns whether the text has characters other than blanks and controls.
     pub fn has_words(&self) -> bool {
-        let is_blank = |c: char| c.is_whitespace() || c.is_ascii_control();
+        let is_blank = |c: char| c.is_whitespace() || c.is_control();
         !self.text.chars().all(is_blank)
     }
 }

@@ -55,19 +55,17 @@ pub fn text_parts(text: &str) -> impl Iterator<Item = TextPart<'_>> {
         if rest.is_empty() {
             return None;
         }
-        if let Some(command) = rest.strip_prefix("[%")
-            && let Some((command, behind)) = command.split_once(']')
-        {
+        let Some(begun) = rest.strip_prefix("[%") else {
+            let (words, behind) = rest.split_at(rest.find("[%").unwrap_or(rest.len()));
             rest = behind;
-            return Some(TextPart::Command(command));
-        }
-        let next = rest
-            .match_indices("[%")
-            .map(|(at, _)| at)
-            .find(|at| *at > 0);
-        let (words, behind) = rest.split_at(next.unwrap_or(rest.len()));
+            return Some(TextPart::Words(words));
+        };
+        let Some((command, behind)) = begun.split_once(']') else {
+            // Nor has any behind it an end.
+            return Some(TextPart::Words(std::mem::take(&mut rest)));
+        };
         rest = behind;
-        Some(TextPart::Words(words))
+        Some(TextPart::Command(command))
     })
 }
 
@@ -76,7 +74,7 @@ pub fn shown_in_comment(c: char) -> char {
     match c {
         '{' => '(',
         '}' => ')',
-        c if c.is_ascii_control() => ' ',
+        c if c.is_control() => ' ',
         c => c,
     }
 }
@@ -87,7 +85,7 @@ pub fn shown_in_quotes(c: char) -> char {
         '"' => '\'',
         '[' | '{' => '(',
         ']' | '}' => ')',
-        c if c.is_ascii_control() => ' ',
+        c if c.is_control() => ' ',
         c => c,
     }
 }
@@ -101,7 +99,7 @@ pub fn cut(text: &str, most: usize) -> &str {
 
 /// Returns whether a comment shows this character as a blank.
 fn is_blank(c: char) -> bool {
-    c.is_whitespace() || c.is_ascii_control()
+    c.is_whitespace() || c.is_control()
 }
 
 /// Range of the first word at or after `from`, however long. A blank between
@@ -192,6 +190,7 @@ mod tests {
             ("a [%x] b", &[Words("a "), Command("x"), Words(" b")]),
             ("[%clk 1][%x", &[Command("clk 1"), Words("[%x")]),
             ("[%a [%b] c", &[Command("a [%b"), Words(" c")]),
+            ("[%[%[%", &[Words("[%[%[%")]),
         ] {
             assert_eq!(text_parts(text).collect::<Vec<_>>(), parts, "{text}");
         }

@@ -340,6 +340,27 @@ impl<'t> Lexer<'t> {
         text
     }
 
+    /// The characters of a comment, which begins at a place. No remark shows control
+    /// characters, and those beyond ASCII come of a wrong conversion.
+    fn remark(&mut self, place: TextPlace, bytes: &'t [u8]) -> Result<Cow<'t, str>, Error> {
+        let text = self.characters(place, bytes);
+        // The first byte of those beyond ASCII.
+        if !text.as_bytes().contains(&0xc2) {
+            return Ok(text);
+        }
+        match text.chars().find(|c| is_high_control(*c)) {
+            None => Ok(text),
+            Some(found) if !self.is_free => {
+                let found = format!("the control character U+{:04X}", u32::from(found));
+                Err(self.error(place, found, "text"))
+            }
+            Some(_) => {
+                self.taken.note(Liberty::Controls, place);
+                Ok(Cow::Owned(text.replace(is_high_control, " ")))
+            }
+        }
+    }
+
     #[cold]
     fn control(&self, byte: u8) -> Error {
         self.error(
@@ -370,7 +391,7 @@ impl<'t> Lexer<'t> {
         }
         self.walk_to(end + 1)?;
         let inside = self.slice(inside, end);
-        Ok(Token::Comment(self.characters(open, inside)))
+        Ok(Token::Comment(self.remark(open, inside)?))
     }
 
     #[cold]
@@ -385,7 +406,7 @@ impl<'t> Lexer<'t> {
         let end = inside + line_len(self.slice(inside, self.text.len()));
         self.walk_to(end)?;
         let inside = self.slice(inside, end);
-        Ok(Token::Comment(self.characters(open, inside)))
+        Ok(Token::Comment(self.remark(open, inside)?))
     }
 
     /// `$` and a number up to 255.
@@ -724,6 +745,11 @@ fn is_blank(byte: u8) -> bool {
 
 fn is_control(byte: u8) -> bool {
     byte.is_ascii_control() && !is_blank(byte)
+}
+
+/// Whether a character beyond ASCII is a control character, but for the line break.
+fn is_high_control(c: char) -> bool {
+    c.is_control() && !c.is_ascii() && !c.is_whitespace()
 }
 
 /// Whether a byte is a space or sign of ASCII, which ends no line.

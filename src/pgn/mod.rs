@@ -70,7 +70,7 @@ use shakmaty::Move;
 
 /// Changes whenever the text of any game would: sizes remembered under
 /// another version are of no use.
-pub const RENDER_VERSION: u32 = 11;
+pub const RENDER_VERSION: u32 = 10;
 
 /// The move that a word means in a position, in any notation that PGN is written
 /// with; `Some(None)` is a null move. `None` if it means none, or several.

@@ -501,7 +501,15 @@ mod tests {
             game.headers.source.title = source.to_owned();
             game
         };
+        let mut ended = event("A", "x", "");
+        ended.headers.tournament.end.year = 2020;
+        let mut rated = event("A", "x", "s");
+        rated.headers.source.quality = 2;
         let games = [
+            event("A", "x", ""),
+            ended,
+            event("A", "x", "s"),
+            rated,
             event("A", "x", ""),
             event("A", "x", ""),
             event("A", "y", ""),

@@ -719,6 +719,12 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     ("e4 \0 *", "1:4", "the control character 0x00", "text"),
     ("{a\n\x08} *", "2:1", "the control character 0x08", "text"),
     (
+        "e4 {don\u{92}t} *",
+        "1:4",
+        "the control character U+0092",
+        "text",
+    ),
+    (
         "[White \"A] *",
         "1:13",
         "a tag pair without end",

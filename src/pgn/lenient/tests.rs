@@ -1129,6 +1129,7 @@ fn liberties_are_reported_at_their_position() {
             (2, 1),
         ),
         ("1. e4\n{a \u{1} b} e5 *", Liberty::Controls, (2, 1)),
+        ("1. e4\n{don\u{92}t} e5 *", Liberty::Controls, (2, 1)),
     ] {
         let mut games = GameTexts::new(text.as_bytes());
         let read = games.next_leniently().unwrap().unwrap();
