@@ -528,6 +528,30 @@ fn a_base_whose_files_cannot_be_written_is_left_as_it_is() {
 }
 
 #[test]
+fn many_players_keep_their_names() {
+    let name = |number: u32| format!("Player, Number {number}");
+    // Twice, the second time in another order: those that lie 512 apart are kept in
+    // one place.
+    let numbers = (0..700).chain((0..700).rev());
+    let expected: Vec<[String; 2]> = numbers
+        .map(|number| [name(number), name((number + 512) % 700)])
+        .collect();
+    let games = expected.iter().map(|[white, black]| game(white, black, ""));
+    let case = Case::of_pgn(&games.collect::<String>());
+    let exported = case.does("export", &[]);
+    let tag = |name: &str| -> Vec<String> {
+        let lines = exported.lines();
+        let values = lines.filter_map(|line| line.strip_prefix(name));
+        values
+            .map(|value| value.trim_end_matches("\"]").to_owned())
+            .collect()
+    };
+    let found = tag("[White \"").into_iter().zip(tag("[Black \""));
+    let found: Vec<[String; 2]> = found.map(|(white, black)| [white, black]).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn a_list_is_read_as_spreadsheets_write_it_and_wrong_lines_are_named() {
     let twice = game("Short, Nigel", "Karpov, Anatoly", "[Round \"1\"]\n").repeat(2);
     let case = Case::of_pgn(&twice);

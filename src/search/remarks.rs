@@ -44,7 +44,10 @@ fn has_words(text: &AnnotationText) -> bool {
 
 /// Whether a text has a clock as other programs write it: `[%clk 0:05:00]`, `[%emt 0:00:03]`.
 fn has_clock(text: &AnnotationText) -> bool {
-    let is_clock = |command: &str| matches!(command.split_once(' '), Some(("clk" | "emt", _)));
+    let is_clock = |command: &str| {
+        matches!(command.split_once(' '), Some(("clk" | "emt", time))
+            if time.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+    };
     let mut parts = text_parts(&text.text);
     parts.any(|part| matches!(part, TextPart::Command(command) if is_clock(command)))
 }

@@ -113,7 +113,7 @@ const COMPANIONS: [&str; 12] = [
 /// changes; ChessBase makes missing ones again.
 const BOOSTERS: [&str; 6] = ["cbgi", "cbb", "cit", "cib", "cit2", "cib2"];
 
-/// Similar kinds of files that cbfs does not read, with a description.
+/// Similar kinds of files that are none of a CBH base, with a description.
 const FOREIGN: [(&str, &str); 17] = [
     (
         "2cbh",

@@ -139,7 +139,9 @@ impl Editor for DatabaseVolume {
         match saved {
             // A game that cannot be written takes the text that it has, as from the
             // backup of an editor.
-            Err(Refusal::Text(_)) if self.is_editable(file) && self.shows(file, text) => {
+            Err(Refusal::Text(_))
+                if earlier.is_empty() && self.is_editable(file) && self.shows(file, text) =>
+            {
                 Ok(Saved::nothing(vec![file], Vec::new()))
             }
             saved => saved,
