@@ -906,6 +906,60 @@ fn a_game_that_was_read_incompletely_cannot_be_written() {
     assert!(refused > 0);
 }
 
+#[test]
+fn a_game_that_was_removed_comes_back_when_what_takes_its_place_is_refused() {
+    let Some(daemon) = sample() else { return };
+    let (game, own) = (daemon.game(7), daemon.at("games/.tmp"));
+    let old = daemon.text(7);
+    for bad in ["1. e4 e6 2. Ke3", ""] {
+        fs::write(&own, bad).unwrap();
+        fs::remove_file(&game).unwrap();
+        assert_eq!(errno(fs::rename(&own, &game)), Some(libc::EINVAL));
+        assert_eq!(daemon.text(7), old);
+    }
+}
+
+#[test]
+fn a_deleted_game_is_kept_when_another_takes_its_number() {
+    let Some(daemon) = sample() else { return };
+    let deleted = names(&daemon.at("deleted")).remove(0);
+    let text = fs::read_to_string(daemon.at("deleted").join(&deleted)).unwrap();
+    let game = daemon.at("games").join(&deleted);
+    let rejected = daemon.at(".cbfs/rejected");
+    // As of a backup that is put back.
+    save(&game, &text).unwrap();
+    assert_eq!(names(&rejected), [""; 0]);
+    fs::rename(&game, daemon.at("deleted").join(&deleted)).unwrap();
+    let other = with_tag(&with_tag(&text, "White", "Mine"), "Black", "Own");
+    save(&game, &other).unwrap();
+    assert_eq!(names(&rejected), [""; 0], "it was removed in this mount");
+    drop(daemon);
+    let Some(daemon) = sample() else { return };
+    let game = daemon.at("games").join(&deleted);
+    save(&game, &other).unwrap();
+    let kept = names(&daemon.at(".cbfs/rejected"));
+    let kept = kept.iter().find(|name| name.ends_with(".pgn")).unwrap();
+    let kept = daemon.at(".cbfs/rejected").join(kept);
+    assert_eq!(fs::read_to_string(kept).unwrap(), text);
+}
+
+#[test]
+fn a_second_file_of_a_name_is_not_lost() {
+    let Some(mut daemon) = sample() else { return };
+    // As lf makes them, and ranger.
+    let made = fs::write(daemon.at("import/week.pgn.~1~"), daemon.text(1));
+    assert_eq!(errno(made), Some(libc::EPERM));
+    let other = with_tag(&daemon.text(7), "White", "Mine");
+    fs::write(daemon.at("games/000007.pgn_"), &other).unwrap();
+    fs::write(daemon.at("games/000007.pgn.~1~"), daemon.text(7)).unwrap();
+    daemon.restart();
+    let kept = names(&daemon.at(".cbfs/rejected"));
+    let kept: Vec<_> = kept.iter().filter(|name| !name.ends_with(".txt")).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let kept = daemon.at(".cbfs/rejected").join(kept[0]);
+    assert_eq!(fs::read_to_string(kept).unwrap(), other);
+}
+
 /// Texts that are no game, or none that a base can hold as it is: what closing
 /// says, and a word of the reason.
 #[test]

@@ -111,6 +111,9 @@ impl Drafts {
         for id in unsaved {
             self.keep_draft(id, "the mount ended before it was closed");
         }
+        for id in self.unknown_copies() {
+            self.keep_draft(id, "it has the name of no game");
+        }
         sync_all(&self.mount.known_bases())
     }
 }

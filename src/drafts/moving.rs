@@ -148,8 +148,35 @@ impl Drafts {
         Ok(())
     }
 
-    /// Renames the file of a draft, which may be to save it.
+    /// Renames the file of a draft, which may be to save it. A game that was removed to
+    /// make room comes back if it is refused.
     fn rename_draft(
+        &self,
+        live: &Arc<LiveBase>,
+        id: u32,
+        from: &Place,
+        to: &Place,
+    ) -> Result<(), Error> {
+        let removed = match self.meaning(live, to)? {
+            Role::Deleted(game) => Some(game),
+            _ => None,
+        };
+        if let Some(game) = removed {
+            self.note_revived(game);
+        }
+        let renamed = self.rename_draft_to(live, id, from, to);
+        let Some(game) = removed else {
+            return renamed;
+        };
+        self.state.lock().take_revived(game);
+        let was_removed = self.state.lock().was_removed(game);
+        if was_removed && matches!(renamed, Err(Error::Refused(_))) {
+            self.set_deleted(live, game, false)?;
+        }
+        renamed
+    }
+
+    fn rename_draft_to(
         &self,
         live: &Arc<LiveBase>,
         id: u32,

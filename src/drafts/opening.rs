@@ -14,6 +14,7 @@ use crate::fs::editor::Role;
 use crate::fs::mount::live_base::LiveBase;
 use crate::fs::volume::{NodeKind, Size};
 use crate::fs::{Attr, Error, Ino, Text, status as about};
+use crate::names::is_second_of_its_name;
 use crate::storage::SharedBuffer;
 
 impl Drafts {
@@ -59,6 +60,13 @@ impl Drafts {
             }
             Role::Refused => return Err(Error::NotPermitted),
         };
+        if purpose == Purpose::Scratch && is_second_of_its_name(name) {
+            // Such as lf makes it of a file that it moves; what is in it would be lost.
+            let beside = Drafts::role(&live, directory, "games.pgn")?;
+            if beside == Role::Import {
+                return Err(Error::NotPermitted);
+            }
+        }
         self.create_own(&place, purpose, access)
     }
 
@@ -106,6 +114,7 @@ impl Drafts {
             Role::Deleted(deleted) if deleted == game
         );
         if is_deleted {
+            self.note_revived(game);
             self.set_deleted(live, game, false)?;
         }
         let base = live.present_text(game.within_base())?.mark();

@@ -121,6 +121,7 @@ impl Drafts {
                 self.set_deleted(live, game, true)?;
                 let mut state = self.state.lock();
                 state.leave(game);
+                state.note_removed(game);
                 Ok(())
             }
             _ => Err(Error::NotPermitted),

@@ -287,6 +287,9 @@ impl Drafts {
                 if has_changed || job.status.was_refused() {
                     self.forget_saved(&job.live, &job.origin);
                 }
+                if let SavedAs::Game(game) = job.target {
+                    self.keep_replaced(&job.live, game, &written);
+                }
                 let outcome = self.saved(job, version, saved, None);
                 let stored = job.stored(&outcome.made, &written);
                 SaveOutcome { stored, ..outcome }

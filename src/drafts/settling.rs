@@ -15,7 +15,7 @@ use crate::escape::{push_line, without_numbers};
 use crate::fs::Ino;
 use crate::fs::editor::Role;
 use crate::fs::mount::live_base::LiveBase;
-use crate::names::{format_game, parse_described_game};
+use crate::names::{format_game, is_second_of_its_name, parse_described_game};
 use crate::storage::rejected::Origin;
 use crate::storage::{SharedBuffer, reader_of};
 
@@ -89,6 +89,65 @@ impl Drafts {
             }
         }
         kept.is_ok()
+    }
+
+    /// Notes the text of a deleted game, of which the file is made anew; not if it was
+    /// removed in this mount, because that is how programs replace a file.
+    pub(super) fn note_revived(&self, game: Ino) {
+        if self.state.lock().was_removed(game) {
+            return;
+        }
+        if let Ok(text) = self.read(game, 0, u32::MAX) {
+            self.state.lock().note_revived(game, text.to_vec());
+        }
+    }
+
+    /// Keeps the text of a game that was deleted before, if another game was saved in its
+    /// place.
+    pub(super) fn keep_replaced(&self, live: &LiveBase, game: Ino, written: &[u8]) {
+        let Some(replaced) = self.state.lock().take_revived(game) else {
+            return;
+        };
+        if players(&replaced) == players(written) {
+            return;
+        }
+        let name = game_name(game);
+        let origin = Origin::File(game.0, format!("deleted {name}").into());
+        let why = "another game was saved under the number of this deleted one";
+        let kept = SharedBuffer::of(&self.pool, &replaced)
+            .is_ok_and(|buffer| self.keep(live, &origin, &buffer, why));
+        if !kept {
+            log::error!("{name}: the deleted game that had this number is gone");
+        }
+    }
+
+    /// Files to which a program gave a second name, such as `000007.pgn_`, and which are
+    /// no copies of that game: nothing else may have their text.
+    pub(super) fn unknown_copies(&self) -> Vec<u32> {
+        let state = self.state.lock();
+        let seconds = state.drafts.iter().filter_map(|(id, draft)| {
+            let place = draft.place.as_ref().filter(|_| draft.is_own())?;
+            let is_second = is_second_of_its_name(place.1.as_bytes());
+            is_second.then(|| (*id, place.clone(), Arc::clone(&draft.buffer)))
+        });
+        let mut seconds: Vec<_> = seconds.collect();
+        drop(state);
+        seconds.retain(|(_, place, buffer)| {
+            let text = buffer.all().map(|(text, _)| text).unwrap_or_default();
+            let game = self.first_of_name(place);
+            !text.is_empty() && game.is_none_or(|game| players(&game) != players(&text))
+        });
+        seconds.into_iter().map(|(id, ..)| id).collect()
+    }
+
+    /// The text of the game whose name a second name begins with.
+    fn first_of_name(&self, place: &Place) -> Option<Vec<u8>> {
+        let (name, _) = place.1.split_once('.')?;
+        let live = self.editable(place.0).ok()?;
+        match Drafts::role(&live, place.0, &format!("{name}.pgn")) {
+            Ok(Role::File(game)) => Some(self.read(game, 0, u32::MAX).ok()?.to_vec()),
+            _ => None,
+        }
     }
 
     /// Lets go of what was kept.
@@ -218,6 +277,14 @@ pub(super) fn origin_of(draft: &Draft) -> Origin {
         (_, Some(place)) => origin_of_file(place),
         (_, None) => Origin::Game(game_name(draft.game().unwrap_or(draft.ino))),
     }
+}
+
+/// The lines of a text that say who played.
+fn players(text: &[u8]) -> Vec<&[u8]> {
+    let lines = text.split(|byte| *byte == b'\n');
+    let lines = lines.map(<[u8]>::trim_ascii);
+    let of_players = |line: &&[u8]| line.starts_with(b"[White ") || line.starts_with(b"[Black ");
+    lines.filter(of_players).take(2).collect()
 }
 
 pub(super) fn game_name(game: Ino) -> String {

@@ -1,6 +1,6 @@
 //! What is known of drafts, names and open files at a moment.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -148,11 +148,15 @@ impl Draft {
         self.is_confirmed = false;
     }
 
+    /// Whether it is a program's own file, and no backup of a game.
+    pub(super) fn is_own(&self) -> bool {
+        self.purpose == Purpose::Scratch && self.backup_of.is_none()
+    }
+
     /// Returns whether it has text and the name of a PGN file, but lies in a directory in
     /// which no games can be created, such as `players/X/`.
     pub(super) fn is_stray(&self) -> bool {
-        let is_own = self.purpose == Purpose::Scratch && self.backup_of.is_none();
-        let place = self.place.as_ref().filter(|_| is_own);
+        let place = self.place.as_ref().filter(|_| self.is_own());
         place.is_some_and(|(_, name)| is_pgn(name.as_bytes())) && self.buffer.length() > 0
     }
 
@@ -181,9 +185,39 @@ pub(super) struct State {
     aliases: HashMap<Ino, Ino>,
     oldest_aliases: VecDeque<Ino>,
     next: u32,
+    /// Games that were removed in this mount, the latest ones.
+    removed: HashSet<Ino>,
+    /// Texts of games that were deleted before, until what takes their place is saved.
+    revived: HashMap<Ino, Vec<u8>>,
 }
 
+/// So many games are known to have been removed.
+const MOST_REMOVED: usize = 1 << 16;
+
 impl State {
+    /// Notes that a game was removed.
+    pub(super) fn note_removed(&mut self, game: Ino) {
+        if self.removed.len() >= MOST_REMOVED {
+            self.removed.clear();
+        }
+        self.removed.insert(game);
+    }
+
+    /// Whether a deleted game was removed in this mount, and so by whoever writes it now.
+    pub(super) fn was_removed(&self, game: Ino) -> bool {
+        self.removed.contains(&game)
+    }
+
+    /// Keeps the text of a game that was deleted before, while another takes its place.
+    pub(super) fn note_revived(&mut self, game: Ino, text: Vec<u8>) {
+        self.revived.insert(game, text);
+    }
+
+    /// The text that was kept so.
+    pub(super) fn take_revived(&mut self, game: Ino) -> Option<Vec<u8>> {
+        self.revived.remove(&game)
+    }
+
     /// Adds a draft. Its own number is that of the draft.
     pub(super) fn add(&mut self, mut draft: Draft) -> u32 {
         self.next = self.next.wrapping_add(1).max(1);

@@ -215,6 +215,20 @@ pub(crate) fn is_pgn(name: &[u8]) -> bool {
     is_pgn && !name.starts_with(b".") && !is_backup(name)
 }
 
+/// Whether the name is one that programs give to a second file of the name of a PGN file,
+/// as they copy it: `week.pgn.~1~`, `week.pgn_`, `week.pgn_1`.
+pub(crate) fn is_second_of_its_name(name: &[u8]) -> bool {
+    let Ok(name) = std::str::from_utf8(name) else {
+        return false;
+    };
+    let is_digit = |c: char| c.is_ascii_digit();
+    let first = match name.strip_suffix('~') {
+        Some(numbered) => numbered.trim_end_matches(is_digit).strip_suffix(".~"),
+        None => name.trim_end_matches(is_digit).strip_suffix('_'),
+    };
+    first.is_some_and(|first| first.to_ascii_lowercase().ends_with(PGN))
+}
+
 /// Whether a name is that of a game and more, such as `000123.pgn.pgn`, as editors name
 /// their backups.
 fn is_backup(name: &[u8]) -> bool {
@@ -226,6 +240,22 @@ fn is_backup(name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_file_of_a_name_is_known_by_its_end() {
+        for (name, is_second) in [
+            ("week.pgn.~1~", true),
+            ("000007.PGN_", true),
+            ("week.pgn_12", true),
+            ("week.pgn", false),
+            ("week.pgn~", false),
+            ("week_.pgn", false),
+            ("week.pgn.1~", false),
+            ("week.txt_", false),
+        ] {
+            assert_eq!(is_second_of_its_name(name.as_bytes()), is_second, "{name}");
+        }
+    }
 
     #[test]
     fn a_name_is_the_number_with_at_least_six_digits() {
