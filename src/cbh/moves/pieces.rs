@@ -115,8 +115,8 @@ pub(crate) struct PieceList {
     /// The number of the square of each slot, by side; [`VACANT`] for none.
     squares: [[u8; PLACES]; 2],
     /// The slot of the numbered piece that came to each square last; behind the
-    /// squares, of those that came to none.
-    slots: [Slot; 2 * VACANT as usize],
+    /// squares, of the last that came to none.
+    slots: [Slot; VACANT as usize + 1],
 }
 
 /// More than the slots of a side, and a power of two.
@@ -134,7 +134,7 @@ impl PieceList {
     pub(crate) fn new(board: &Board, reverse: bool) -> PieceList {
         let mut list = PieceList {
             squares: [[VACANT; PLACES]; 2],
-            slots: [Slot::NONE; 2 * VACANT as usize],
+            slots: [Slot::NONE; VACANT as usize + 1],
         };
         for step in 0..64 {
             let square = square(if reverse { 63 - step } else { step });
@@ -231,7 +231,7 @@ impl PieceList {
         for (slot, next) in [(taken, above), (above, highest)] {
             let from = squares[next.index() % PLACES];
             squares[slot.index() % PLACES] = from;
-            self.slots[usize::from(from) % self.slots.len()] = slot;
+            self.slots[usize::from(from.min(VACANT))] = slot;
         }
         squares[highest.index() % PLACES] = VACANT;
         Some(taken)
