@@ -340,11 +340,12 @@ impl<'t> Lexer<'t> {
         text
     }
 
-    /// The characters of a comment, which begins at a place. No remark shows control
-    /// characters, and those beyond ASCII come of a wrong conversion.
+    /// The characters of a comment, which begins at a place. Control characters beyond
+    /// ASCII, which come of a wrong conversion, are treated as those of ASCII: no remark
+    /// shows them.
     fn remark(&mut self, place: TextPlace, bytes: &'t [u8]) -> Result<Cow<'t, str>, Error> {
         let text = self.characters(place, bytes);
-        // The first byte of those beyond ASCII.
+        // It begins the characters from U+0080 to U+00BF.
         if !text.as_bytes().contains(&0xc2) {
             return Ok(text);
         }
