@@ -294,7 +294,7 @@ impl<'b> BookWalk<'b> {
     }
 }
 
-/// What a search for a line found.
+/// The result of [`shortest_line`].
 #[derive(Debug)]
 pub enum LineSearch {
     /// The shortest line.

@@ -141,7 +141,7 @@ fn wait_until(timeout: Duration, is_so: impl Fn() -> bool) -> bool {
 /// State of the daemon as the mount reports it.
 #[derive(Debug, Default)]
 struct DaemonState {
-    /// What it says of itself.
+    /// Its `.cbfs/status.json`.
     status: Status,
     /// Whether the daemon has died.
     is_dead: bool,
@@ -167,7 +167,7 @@ fn sync(place: &Path, timeout: Duration) -> DaemonState {
     synced.recv_timeout(timeout).unwrap_or_default()
 }
 
-/// What `.cbfs/status.json` says; null if it cannot be read.
+/// The content of `.cbfs/status.json`; null if the file cannot be read.
 #[derive(Debug, Default)]
 struct Status(serde_json::Value);
 

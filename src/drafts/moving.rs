@@ -168,8 +168,11 @@ impl Drafts {
         let Some(game) = removed else {
             return renamed;
         };
-        self.state.lock().take_revived(game);
-        let was_removed = self.state.lock().was_removed(game);
+        let was_removed = {
+            let mut state = self.state.lock();
+            state.take_revived(game);
+            state.was_removed(game)
+        };
         if was_removed && matches!(renamed, Err(Error::Refused(_))) {
             self.set_deleted(live, game, false)?;
         }

@@ -203,7 +203,8 @@ impl State {
         self.removed.insert(game);
     }
 
-    /// Whether a deleted game was removed in this mount, and so by whoever writes it now.
+    /// Returns whether a program removed this game in this mount. Programs do so to
+    /// replace a file.
     pub(super) fn was_removed(&self, game: Ino) -> bool {
         self.removed.contains(&game)
     }

@@ -77,6 +77,17 @@ impl Headers {
     }
 }
 
+/// `clone` of a type whose `clone_from` keeps memory.
+macro_rules! clone_by_clone_from {
+    () => {
+        fn clone(&self) -> Self {
+            let mut copy = Self::default();
+            copy.clone_from(self);
+            copy
+        }
+    };
+}
+
 /// A copy of `other` in the memory of `text`, which is empty then.
 fn in_place_of(text: &mut String, other: &String) -> String {
     let mut copy = std::mem::take(text);
@@ -95,11 +106,7 @@ pub struct PlayerName {
 
 /// `clone_from` keeps the memory of the strings.
 impl Clone for PlayerName {
-    fn clone(&self) -> PlayerName {
-        let mut copy = PlayerName::default();
-        copy.clone_from(self);
-        copy
-    }
+    clone_by_clone_from!();
 
     fn clone_from(&mut self, other: &PlayerName) {
         self.last.clone_from(&other.last);
@@ -173,11 +180,7 @@ impl Tournament {
 
 /// `clone_from` keeps the memory of the strings.
 impl Clone for Tournament {
-    fn clone(&self) -> Tournament {
-        let mut copy = Tournament::default();
-        copy.clone_from(self);
-        copy
-    }
+    clone_by_clone_from!();
 
     fn clone_from(&mut self, other: &Tournament) {
         *self = Tournament {
@@ -267,11 +270,7 @@ impl Source {
 
 /// `clone_from` keeps the memory of the strings.
 impl Clone for Source {
-    fn clone(&self) -> Source {
-        let mut copy = Source::default();
-        copy.clone_from(self);
-        copy
-    }
+    clone_by_clone_from!();
 
     fn clone_from(&mut self, other: &Source) {
         *self = Source {
@@ -308,11 +307,7 @@ impl Team {
 
 /// `clone_from` keeps the memory of the title.
 impl Clone for Team {
-    fn clone(&self) -> Team {
-        let mut copy = Team::default();
-        copy.clone_from(self);
-        copy
-    }
+    clone_by_clone_from!();
 
     fn clone_from(&mut self, other: &Team) {
         *self = Team {
@@ -342,11 +337,7 @@ impl GameLabel {
 
 /// `clone_from` keeps the memory of the titles.
 impl Clone for GameLabel {
-    fn clone(&self) -> GameLabel {
-        let mut copy = GameLabel::default();
-        copy.clone_from(self);
-        copy
-    }
+    clone_by_clone_from!();
 
     fn clone_from(&mut self, other: &GameLabel) {
         self.titles.clone_from(&other.titles);

@@ -42,9 +42,9 @@ pub fn shown_characters(part: &str) -> impl Iterator<Item = (usize, char)> {
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextPart<'t> {
-    /// What is no command.
+    /// Text outside commands.
     Words(&'t str),
-    /// What stands between `[%` and `]`, as `clk 0:05:00`.
+    /// The text between `[%` and `]`, such as `clk 0:05:00`.
     Command(&'t str),
 }
 

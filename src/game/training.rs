@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edited_text_keeps_the_words_that_nobody_edited() {
+    fn an_edited_text_keeps_its_unchanged_words() {
         for (edited, stored, laid_over) in [
             ("(a) b (c)", "[a]  x\t[c]", "[a] b [c]"),
             ("(a) x (c) d", "[a]  x\t[c]", "[a]  x\t[c] d"),

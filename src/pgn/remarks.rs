@@ -123,7 +123,8 @@ fn without_flag(comment: &str) -> Option<Cow<'_, str>> {
     })
 }
 
-/// What follows a command without its bracket, if the text begins with it.
+/// Returns the text behind a command, if `text` begins with that. `command` is given
+/// without operand and bracket: `[%cbpre`.
 fn after_command<'t>(text: &'t str, command: &str) -> Option<&'t str> {
     let (operand, rest) = text.strip_prefix(command)?.split_once(']')?;
     (operand.is_empty() || operand.starts_with(char::is_whitespace)).then_some(rest)

@@ -14,7 +14,7 @@ pub(super) fn has(game: &Game, content: SearchedContent) -> bool {
     match content {
         SearchedContent::Variations => game.tree.len() > game.tree.main_line_len(),
         SearchedContent::Medals => game.headers.medals != 0,
-        SearchedContent::Comments => remarks.any(|remark| remark.text().is_some_and(has_words)),
+        SearchedContent::Comments => remarks.any(|remark| remark.text().is_some_and(is_comment)),
         SearchedContent::Symbols => remarks.any(|remark| matches!(remark, Annotation::Symbols(_))),
         SearchedContent::Arrows => remarks.any(|remark| matches!(remark, Annotation::Arrows(_))),
         SearchedContent::Clocks => remarks.any(|remark| {
@@ -36,7 +36,7 @@ fn remarks_of(game: &Game) -> impl Iterator<Item = &Annotation> {
 }
 
 /// Whether a text has words besides commands.
-fn has_words(text: &AnnotationText) -> bool {
+fn is_comment(text: &AnnotationText) -> bool {
     let mut parts = text_parts(&text.text);
     let is_said = |words: &str| !as_shown(words, shown_in_comment).is_empty();
     parts.any(|part| matches!(part, TextPart::Words(words) if is_said(words)))

@@ -113,7 +113,7 @@ fn check_page(
                 continue;
             }
         };
-        // As whoever looks for the position writes it.
+        // A search normalizes the board of a position before it looks for it.
         let sought = CanonicalBoard::of(&board.to_position());
         let again = sought.and_then(|board| Signature::of(&board));
         if again.is_none_or(|again| again.as_bytes() != record.signature) {

@@ -155,10 +155,10 @@ const FOREIGN: [(&str, &str); 17] = [
     ),
 ];
 
-/// What a file of a database of Scid is.
+/// Description of the files of a database of Scid.
 const OF_SCID: &str = "a database of Scid, which cbfs does not read; export it as PGN in Scid, then `cbfs convert` makes a base of that";
 
-/// What a file of an opening book is.
+/// Description of the files of an opening book.
 const OF_BOOK: &str =
     "an opening book, not a base; `cbfs mount` shows its positions, `cbfs export` writes them";
 

@@ -139,7 +139,7 @@ pub(in crate::cbh) struct LastEntities {
 }
 
 impl LastEntities {
-    /// Keeps more, for whoever reads many games.
+    /// Has room for the players of many games.
     pub(super) fn of_many() -> LastEntities {
         LastEntities {
             players: RecentlyRead::of_many(),
