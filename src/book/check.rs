@@ -78,13 +78,8 @@ fn check_moves(
     scanned: Scanned<'_>,
     defect: &mut dyn FnMut(Defect),
 ) -> Result<u64, Error> {
-    let Scanned {
-        board,
-        record,
-        file,
-        offset,
-    } = scanned;
-    let mut say = |what| defect(Defect { file, offset, what });
+    let Scanned { board, record, .. } = scanned;
+    let mut say = |what| defect(scanned.defect(what));
     let position = board.to_position();
     if !position.is_regular() {
         say("a position that the rules forbid".to_owned());

@@ -80,8 +80,29 @@ pub struct Scanned<'a> {
     pub record: &'a PositionRecord,
     /// Extension of the file that contains it.
     pub file: &'static str,
+    /// Name of that file, if several have the extension.
+    pub name: Option<&'a str>,
     /// Its offset in that file.
     pub offset: u64,
+}
+
+impl Scanned<'_> {
+    /// The defect of the record.
+    fn defect(&self, what: String) -> Defect {
+        Defect {
+            file: self.file,
+            offset: self.offset,
+            what: in_file(what, self.name),
+        }
+    }
+}
+
+/// The fact `what` about the file `name`, which it names.
+fn in_file(what: String, name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("{what} (in {name})"),
+        None => what,
+    }
 }
 
 /// An opening book, open for reading by any thread.

@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use crate::cbh::{Error, SPARE_FOLDER, as_named, resolved};
 use crate::storage::{
-    FolderTree, LeftOut, folder_of, is_same_stem, join_name, names_in, split_name,
+    FolderTree, LeftOut, folder_of, is_same_stem, join_name, length_and_time, names_in, split_name,
 };
 
 /// A file of a base, by its content.
@@ -205,15 +204,7 @@ impl Family {
     /// Length of a file and time of its last change; `None` if it does not
     /// exist.
     pub fn length_and_time(&self, kind: FileKind) -> Option<(u64, SystemTime)> {
-        let path = self.path(kind)?;
-        let Some(tree) = &self.inside else {
-            let stat = fs::metadata(path).ok()?;
-            return Some((stat.len(), stat.modified().ok()?));
-        };
-        let stamp = tree.stamp(path.file_name()?).ok()??;
-        let seconds = u64::try_from(stamp.modified.0).unwrap_or(0);
-        let modified = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
-        Some((stamp.len, modified.unwrap_or(UNIX_EPOCH)))
+        length_and_time(self.path(kind)?, self.inside.as_deref())
     }
 
     /// The folder of the files, if it is not on disk.

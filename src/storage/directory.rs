@@ -2,8 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Debug;
+use std::fs;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Storage;
 
@@ -79,6 +82,22 @@ pub trait FolderTree: Directory {
 
     /// Returns a subfolder; `None` if it does not exist.
     fn folder(&self, name: &OsStr) -> Option<Arc<dyn FolderTree>>;
+}
+
+/// Length of the file at `path` and time of its last change, which `inside` knows if
+/// it is not on disk; `None` if it does not exist.
+pub(crate) fn length_and_time(
+    path: &Path,
+    inside: Option<&dyn FolderTree>,
+) -> Option<(u64, SystemTime)> {
+    let Some(tree) = inside else {
+        let stat = fs::metadata(path).ok()?;
+        return Some((stat.len(), stat.modified().ok()?));
+    };
+    let stamp = tree.stamp(path.file_name()?).ok()??;
+    let seconds = u64::try_from(stamp.modified.0).unwrap_or(0);
+    let modified = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+    Some((stamp.len, modified.unwrap_or(UNIX_EPOCH)))
 }
 
 /// An open file of a [`Directory`].

@@ -46,6 +46,7 @@ mod work_folder;
 
 pub use buffer::ReadBuffer;
 pub(crate) use buffer::next_file_number;
+pub(crate) use directory::length_and_time;
 pub use directory::{Directory, FolderTree, OpenFile, Stamp, WritableFile};
 pub use disk::{DiskDirectory, DiskFile, Rights};
 pub use error::Error;

@@ -204,6 +204,7 @@ impl Book for MemoryBook {
                 board,
                 record: &self.records[&key(board)],
                 file: "ctg",
+                name: None,
                 offset: 4096,
             };
             if visit(scanned).is_break() {

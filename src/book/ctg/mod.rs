@@ -397,6 +397,7 @@ impl Book for CtgBook {
                     board: &board,
                     record: &record.decode(),
                     file: "ctg",
+                    name: None,
                     offset: start + record.offset as u64,
                 })?;
             }

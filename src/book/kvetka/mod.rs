@@ -36,6 +36,8 @@ mod strings;
 
 pub use files::KvetkaFiles;
 
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -53,7 +55,7 @@ use super::cache::PageCache;
 use super::defects::Defects;
 use super::{
     Book, BookFacts, CanonicalBoard, Error, GameReference, GameSource, PositionRecord,
-    ReferencedGame, Scanned,
+    ReferencedGame, Scanned, in_file,
 };
 use crate::bytes::Malformed;
 use crate::game::Defect;
@@ -108,20 +110,23 @@ impl KvetkaBook {
         self.begin + block * BLOCK_BYTES as u64
     }
 
+    /// The file that contains the byte of a block, by its name if there are several,
+    /// and the offset in it.
+    fn place(&self, block: u64, offset: usize) -> (Option<Cow<'_, str>>, u64) {
+        let (number, offset) = self.file.place(self.offset_of(block) + offset as u64);
+        let name = self.paths.get(number).and_then(|path| path.file_name());
+        let name = name.filter(|_| self.paths.len() > 1);
+        (name.map(OsStr::to_string_lossy), offset)
+    }
+
     /// The defect of a block. If there are several `.kob` files, it names the
     /// file.
     fn in_block(&self, block: u64, Malformed { offset, what }: Malformed) -> Defect {
-        let at = self.offset_of(block) + offset as u64;
-        let (number, offset) = self.file.place(at);
-        let name = self.paths.get(number).and_then(|path| path.file_name());
-        let what = match name.filter(|_| self.paths.len() > 1) {
-            Some(name) => format!("{what} (in {})", name.to_string_lossy()),
-            None => what,
-        };
+        let (name, offset) = self.place(block, offset);
         Defect {
             file: "kob",
             offset,
-            what,
+            what: in_file(what, name.as_deref()),
         }
     }
 
@@ -178,12 +183,13 @@ impl KvetkaBook {
             if let Some(fault) = fault {
                 defect(self.in_block(number, fault));
             }
-            let at = self.offset_of(number) + element.offset as u64;
+            let (name, offset) = self.place(number, element.offset);
             visit(Scanned {
                 board: &board,
                 record: &record,
                 file: "kob",
-                offset: self.file.place(at).1,
+                name: name.as_deref(),
+                offset,
             })?;
         }
         ControlFlow::Continue(())
@@ -300,10 +306,13 @@ mod tests {
         let mut visit = |scanned: Scanned<'_>| {
             let at = usize::try_from(scanned.offset).unwrap();
             let key = key_of(scanned.board).unwrap();
+            let number = usize::from(scanned.name == Some("kvetka_1.kob"));
             // Its length stands before the key, in one or two bytes.
-            let mut behind = files.iter().filter_map(|bytes| bytes.get(at + 1..));
-            let is_there = behind.any(|rest| rest.starts_with(&key) || rest[1..].starts_with(&key));
+            let behind = &files[number][at + 1..];
+            let is_there = behind.starts_with(&key) || behind[1..].starts_with(&key);
             assert!(is_there, "{at}");
+            let what = format!("odd (in kvetka_{number}.kob)");
+            assert_eq!(scanned.defect("odd".to_owned()).what, what);
             ControlFlow::Continue(())
         };
         sample().scan(&mut visit, &mut |_| {}).unwrap();

@@ -6,12 +6,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use crate::cbh::Error;
 use crate::storage::{
     self, DiskDirectory, FileFilter, FolderTree, LeftOut, MOST_NAME, Store, StoreAccess,
-    StoreOptions, folder_of, is_same_stem, join_name, names_in, split_name,
+    StoreOptions, folder_of, is_same_stem, join_name, length_and_time, names_in, split_name,
 };
 
 /// A file of a base, by its content.
@@ -292,15 +292,7 @@ impl Family {
     /// Length of a file and time of its last change; `None` if it does not
     /// exist.
     pub fn length_and_time(&self, kind: FileKind) -> Option<(u64, SystemTime)> {
-        let path = self.path(kind)?;
-        let Some(tree) = &self.inside else {
-            let stat = fs::metadata(path).ok()?;
-            return Some((stat.len(), stat.modified().ok()?));
-        };
-        let stamp = tree.stamp(path.file_name()?).ok()??;
-        let seconds = u64::try_from(stamp.modified.0).unwrap_or(0);
-        let modified = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
-        Some((stamp.len, modified.unwrap_or(UNIX_EPOCH)))
+        length_and_time(self.path(kind)?, self.inside.as_deref())
     }
 
     fn ensure_complete(&self) -> Result<(), Error> {
