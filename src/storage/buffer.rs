@@ -211,8 +211,10 @@ impl ReadBuffer {
             WINDOW_BYTES / 4
         };
         if window.part(offset, len).is_none() && window.is_near(offset, most) {
-            window.start = offset;
-            read(offset, len.max(WINDOW_BYTES), &mut window.bytes)?;
+            // After an error nothing is kept: what was there belongs elsewhere.
+            let mut bytes = std::mem::take(&mut window.bytes);
+            read(offset, len.max(WINDOW_BYTES), &mut bytes)?;
+            (window.start, window.bytes) = (offset, bytes);
         }
         if window.part(offset, len).is_some() {
             return Ok(window.part(offset, len).unwrap_or_default());
@@ -230,7 +232,7 @@ impl ReadBuffer {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::convert::Infallible;
 
     use super::*;
@@ -258,6 +260,38 @@ mod tests {
             assert_eq!(got, &content[from..(from + len).min(size)], "{offset}");
         }
         asked.into_inner()
+    }
+
+    #[test]
+    fn after_an_error_no_bytes_are_given_for_others() {
+        let size = 1 << 20;
+        for fails_after in 0..40 {
+            for mut buffer in [ReadBuffer::ahead(), ReadBuffer::ahead_of_many()] {
+                let count = Cell::new(0);
+                // A failing read has overwritten a part of what was there.
+                let read = |from: u64, len: usize, bytes: &mut Vec<u8>| {
+                    count.set(count.get() + 1);
+                    let end = (from + len as u64).min(size);
+                    let content = (from..end).map(|at| (at % 251) as u8);
+                    bytes.clear();
+                    if count.get() == fails_after {
+                        bytes.extend(content.take(100));
+                        return Err(());
+                    }
+                    bytes.extend(content);
+                    Ok(())
+                };
+                let near = (0..3000).map(|record| record * 46);
+                let far = (1..50).map(|jump| jump * 70_001 % size);
+                for offset in near.clone().chain(far).chain(near) {
+                    let wanted: Vec<u8> =
+                        (offset..offset + 46).map(|at| (at % 251) as u8).collect();
+                    if let Ok(got) = buffer.read(1, offset, 46, || Ok(size), &read) {
+                        assert_eq!(got, wanted, "{offset} after {fails_after} reads");
+                    }
+                }
+            }
+        }
     }
 
     #[test]
