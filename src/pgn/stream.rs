@@ -2,13 +2,13 @@
 //!
 //! A text is split into [`Section`]s: one game with its tags, or several games of which
 //! only the first has tags. A new section begins
-//! * before a tag pair at the start of a line that follows moves; comments between a
-//!   result and that line belong to the new section;
-//! * before a tag of the roster that the present game, which has no moves yet, has
-//!   already: if an empty line stands between, or if the tag is `Event` and the tag
-//!   after it is there already, too;
-//! * before any tag after an empty line, if player tags follow that the present game
-//!   has already; such a game may lack even its result;
+//! * before a tag pair at the start of a line that follows moves; comments that an
+//!   empty line parts from the result belong to the new section;
+//! * before a tag of the roster, or `FEN`, that the present game, which has no moves
+//!   yet, has already: if an empty line stands between, or if the tag is `Event` and
+//!   the tag after it is there already, too;
+//! * before any tag after an empty line, if players or a `FEN` follow that the present
+//!   game has already; such a game may lack even its result;
 //! * before a line that begins with [`BAD_GAME`];
 //! * in an open comment, before a tag `Event` that follows an empty line, if another
 //!   tag or the first move comes next; if the comment never ends otherwise, before any
@@ -305,7 +305,7 @@ struct PossibleStart {
     start: usize,
     /// Whether a comment is open there.
     in_comment: bool,
-    /// The tags of [`ROSTER`] that say so if the game before has them already.
+    /// The tags of [`ONCE`] that say so if the game before has them already.
     telling: u8,
 }
 
@@ -331,8 +331,8 @@ impl PossibleStart {
                 _ => Begins::Not,
             };
         }
-        match roster_bit(begin) {
-            tag if tag & self.telling & before.roster != 0 => Begins::Surely(self.start),
+        match once_bit(begin) {
+            tag if tag & self.telling & before.once != 0 => Begins::Surely(self.start),
             _ if is_tag => Begins::Perhaps(self),
             _ => Begins::Not,
         }
@@ -361,8 +361,8 @@ struct ScanState {
     is_beside_moves: bool,
     /// Where the line ends that the present comment began in.
     comment_line_end: usize,
-    /// The tags of [`ROSTER`] that were seen, a bit each.
-    roster: u8,
+    /// The tags of [`ONCE`] that were seen, a bit each.
+    once: u8,
     /// Whether an empty line follows the last tag pair or move.
     is_apart: bool,
     /// In how many lines the value of a broken tag pair may still end.
@@ -399,11 +399,14 @@ impl Seen {
     }
 }
 
-/// Tags that a game has once.
-const ROSTER: [&str; 7] = ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
+/// Tags that a game has once: the roster, and its start.
+const ONCE: [&str; 8] = [
+    "Event", "Site", "Date", "Round", "White", "Black", "Result", "FEN",
+];
 
 const EVENT: u8 = 1;
 const PLAYERS: u8 = 1 << 4 | 1 << 5;
+const START: u8 = 1 << 7;
 
 impl<R: BufRead> Sections<R> {
     /// Begins at the first line.
@@ -619,17 +622,27 @@ impl<R: BufRead> Sections<R> {
         (!is_blank).then(|| Section::whole(line, text))
     }
 
-    /// Where a game begins whose first tag pair stands in the line at
-    /// `start`: at the comments between it and the result before.
+    /// Where a game begins whose first tag pair stands in the line at `start`: at
+    /// the comments before it that an empty line parts from the result, or of which
+    /// one ends in that line.
     fn begin_of_next(&self, start: usize) -> usize {
         let before = self.state;
         let moves = self.text.get(..before.moves_end).unwrap_or_default();
         let between = self.text.get(before.moves_end..start).unwrap_or_default();
-        let is_blank = between.iter().all(u8::is_ascii_whitespace);
-        if is_blank || before.in_comment || !ends_in_result(moves) {
-            return start;
+        let is_beside_tag = !is_whole_line(between);
+        let begin = if is_beside_tag {
+            Some(0)
+        } else {
+            empty_line(between)
+        };
+        let has_words = |at: &usize| {
+            let words = between.get(*at..).unwrap_or_default();
+            !words.trim_ascii().is_empty()
+        };
+        match begin.filter(has_words) {
+            Some(at) if !before.in_comment && ends_in_result(moves) => before.moves_end + at,
+            _ => start,
         }
-        before.moves_end
     }
 
     /// Whether the line at `start` begins a game although a comment is open,
@@ -769,14 +782,14 @@ impl ScanState {
             return false;
         }
         if !self.has_moves {
-            let tag = roster_bit(line);
-            let passes = tag & self.roster == 0
+            let tag = once_bit(line);
+            let passes = tag & self.once == 0
                 && plain_tag_parts(line).is_some_and(|(name, value)| {
                     let behind = line.get(name.len() + value.len() + 5..);
                     matches!(behind, Some(b"\n" | b"\r\n"))
                 });
             if passes {
-                self.roster |= tag;
+                self.once |= tag;
                 self.seen = Seen::Game;
             }
             return passes;
@@ -805,21 +818,24 @@ impl ScanState {
         if !line.starts_with(b"[") {
             return false;
         }
-        let tag = roster_bit(line);
         if !self.has_moves {
-            return self.is_apart && self.roster & tag != 0;
+            return self.is_apart && self.once & once_bit(line) != 0;
         }
+        let is_of_roster = roster_bit(line) != 0;
         if !begins_tag_pair(line) {
             return self.is_apart
-                && (tag != 0 || (begins_loose_tag(line) && self.has_result(text)));
+                && (is_of_roster || (begins_loose_tag(line) && self.has_result(text)));
         }
         // A tag amid moves begins no game.
-        self.is_apart || matches!(self.seen, Seen::Words(_)) || tag != 0 || self.has_result(text)
+        self.is_apart
+            || matches!(self.seen, Seen::Words(_))
+            || is_of_roster
+            || self.has_result(text)
     }
 
     /// The game that may begin with the line at `start` of a text: with a second
     /// tag `Event`, with any tag behind an empty line if players follow that are
-    /// named already, or with `Event` in a comment behind an empty line.
+    /// named already, or a start, or with `Event` in a comment behind an empty line.
     fn may_begin_game(&self, line: &[u8], text: &[u8], start: usize) -> Option<PossibleStart> {
         let in_comment = self.in_comment;
         let telling = if in_comment {
@@ -830,11 +846,11 @@ impl ScanState {
             let begin = line_begin(line);
             let is_event = roster_bit(begin) == EVENT;
             // A game has more tags than that.
-            let is_again = self.roster & EVENT != 0 && self.roster != EVENT;
+            let is_again = self.once & EVENT != 0 && self.once != EVENT;
             let is_apart = self.is_apart && begins_tag_pair(begin);
             match (is_event && is_again, is_apart) {
                 (true, _) => Some(!EVENT),
-                (false, true) => Some(PLAYERS),
+                (false, true) => Some(PLAYERS | START),
                 (false, false) => None,
             }
         };
@@ -861,7 +877,7 @@ impl ScanState {
         let is_tag = !was_open && begin.starts_with(b"[");
         let has_moves = self.look_into(line);
         if is_tag {
-            self.roster |= roster_bit(begin);
+            self.once |= once_bit(begin);
         }
         if is_tag || has_moves {
             self.is_apart = false;
@@ -1053,9 +1069,14 @@ fn tag_pair_len(line: &[u8]) -> Option<usize> {
     }
 }
 
-/// The bit of the tag of [`ROSTER`] that a line begins with, in whatever
-/// letters; 0 if it is none.
+/// The bit of the tag of the roster that a line begins with; 0 if it is none.
 fn roster_bit(line: &[u8]) -> u8 {
+    once_bit(line) & !START
+}
+
+/// The bit of the tag of [`ONCE`] that a line begins with, in whatever letters; 0
+/// if it is none.
+fn once_bit(line: &[u8]) -> u8 {
     let Some(inside) = line.strip_prefix(b"[") else {
         return 0;
     };
@@ -1070,7 +1091,7 @@ fn roster_bit(line: &[u8]) -> u8 {
     {
         return 0;
     }
-    let at = ROSTER
+    let at = ONCE
         .iter()
         .position(|tag| tag.as_bytes().eq_ignore_ascii_case(name));
     at.map_or(0, |at| 1 << at)
@@ -1106,6 +1127,22 @@ fn next_game(text: &[u8], start: usize) -> Option<usize> {
             return Some(at);
         }
         is_apart = begin.is_empty();
+        at += line.len();
+    }
+    None
+}
+
+/// Where the first empty line begins that stands in no comment.
+fn empty_line(text: &[u8]) -> Option<usize> {
+    let mut lines = ScanState::default();
+    let mut at = 0;
+    for line in text.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+        // The second half of a line end is no line.
+        let is_half = line == b"\n" && at > 0 && text.get(at - 1) == Some(&b'\r');
+        if !lines.in_comment && !is_half && line.trim_ascii().is_empty() {
+            return Some(at);
+        }
+        lines.look_into(line);
         at += line.len();
     }
     None

@@ -136,6 +136,41 @@ fn players_behind_an_empty_line_are_those_of_the_next_game() {
 }
 
 #[test]
+fn a_second_start_behind_an_empty_line_is_that_of_the_next_game() {
+    let start = |row| format!("[FEN \"8/8/8/8/8/{row}/8/k6Q w - - 0 1\"]\n");
+    let (first, next) = (start("1K6"), start("2K5"));
+    for (between, line) in [
+        ("\n", 3),
+        ("\n[SetUp \"1\"]\n", 3),
+        ("\n{Mate in one}\n", 4),
+        ("\n[Title \"B\"]\n[SetUp \"1\"]\n", 3),
+    ] {
+        let text = format!("{first}{between}{next}\n1. Qa8 *\n");
+        assert_eq!(lines(&text), [1, line], "{text}");
+    }
+    // One game that has it twice.
+    assert_eq!(lines(&format!("{first}{next}\n1. Qa8 *\n")), [1]);
+    assert_eq!(lines(&format!("{first}\n1. Qa8\n{next} *\n")), [1]);
+}
+
+#[test]
+fn comments_behind_a_result_belong_to_the_next_game_after_an_empty_line() {
+    let first = "[Event \"A\"]\n\n1. e4 e5 1-0\n";
+    for (between, line) in [
+        ("{time}\n\n", 6),
+        ("; time\n", 5),
+        ("{time,\n\nlost}\n{by\nme}\n\n", 10),
+        ("{time}\n\n{Next}\n", 5),
+        ("{time}\r\n\r\n{Next}\r\n", 5),
+        ("\n{Next}\n", 4),
+        ("{Next\n} ", 4),
+    ] {
+        let text = format!("{first}{between}[Event \"B\"]\n\n1. d4 *\n");
+        assert_eq!(lines(&text), [1, line], "{text}");
+    }
+}
+
+#[test]
 fn a_game_begins_behind_whatever_else_is_on_its_line() {
     let first = "[Event \"A\"]\n[White \"B\"]\n\n1. e4 e5 1-0";
     let next = "[Event \"C\"]\n[White \"D\"]\n\n1. d4 *\n";
