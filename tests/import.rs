@@ -1090,18 +1090,53 @@ fn differences_to_shared_entities_are_reported_once_with_a_count() {
     let base = folder.path().join("new.cbh");
     let game = |rounds: u32, source: &str| {
         format!(
-            "[Event \"Open\"]\n[White \"A\"]\n[Source \"{source}\"]\n[EventRounds \"{rounds}\"]\n\n1. e4 *\n\n"
+            "[Event \"Open\"]\n[White \"A\"]\n[SourceTitle \"T\"]\n[Source \"{source}\"]\n[EventRounds \"{rounds}\"]\n\n1. e4 *\n\n"
         )
     };
     let text = game(9, "") + &game(11, "").repeat(3) + &game(9, "Ω");
     let output = import_from_stdin(&["--create", text_path(&base)], text.as_bytes());
     let told = said(&output);
     for line in [
-        "standard input:11:15: EventRounds differs from that of the same tournament in the base, which stays (3 games)",
-        "standard input:31:10: Source differs from that of the same source in the base, which stays (1 game)",
+        "standard input:13:15: EventRounds differs from that of the same tournament in the base, which stays, such as \"9\" instead of \"11\" (3 games)",
+        "standard input:36:10: Source differs from that of the same source in the base, which stays, such as none instead of \"Ω\" (1 game)",
     ] {
         assert_eq!(told.matches(line).count(), 1, "{told} {line}");
     }
+}
+
+#[test]
+fn a_source_without_a_title_is_not_that_of_other_games() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let game = |tags: &str| format!("[Event \"Open\"]\n{tags}\n1. e4 *\n\n");
+    let dated = game("[SourceDate \"1951.??.??\"]\n");
+    let games = [
+        game("[Source \"The Times\"]\n"),
+        game(""),
+        game("[Source \"BCM\"]\n"),
+        game("[Source \"The Times\"]\n"),
+    ];
+    let output = import_from_stdin(&["--create", text_path(&base)], games.concat().as_bytes());
+    assert!(!said(&output).contains("differs"), "{}", said(&output));
+    let exported = succeeds(&["export", text_path(&base)]);
+    let sources = exported.lines().filter(|line| line.contains("Source"));
+    assert!(
+        sources.eq([
+            "[SourceTitle \"The Times\"]",
+            "[Source \"The Times\"]",
+            "[SourceTitle \"BCM\"]",
+            "[Source \"BCM\"]",
+            "[SourceTitle \"The Times\"]",
+            "[Source \"The Times\"]",
+        ]),
+        "{exported}"
+    );
+    // What all games without a source share is told of one that gets it.
+    let other = folder.path().join("other.cbh");
+    let text = dated + &game("");
+    let output = import_from_stdin(&["--create", text_path(&other)], text.as_bytes());
+    let line = "SourceDate differs from that of the same source in the base, which stays, such as \"1951.??.??\" instead";
+    assert!(said(&output).contains(line), "{}", said(&output));
 }
 
 #[test]

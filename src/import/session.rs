@@ -353,7 +353,7 @@ struct TextReading<'s, 'a> {
     pages: BTreeMap<String, (CountedGames, Option<Sample>)>,
     /// Games with facts of their tournament or source that differ from those
     /// of the base.
-    kept: BTreeMap<&'static str, CountedGames>,
+    kept: BTreeMap<&'static str, (CountedGames, Unfit)>,
     /// Games with names that are not stored as they are, with the first of a kind.
     cut: BTreeMap<&'static str, (CountedGames, Unfit)>,
     /// The first places with text that is no game, and how many there are more.
@@ -495,7 +495,8 @@ impl TextReading<'_, '_> {
     /// Takes note of what of an appended game is not stored as it is written.
     fn note(&mut self, section: &Section, game: &Extent, appended: &Appended) {
         for kept in &appended.kept {
-            let counted = self.kept.entry(kept.field).or_default();
+            let (counted, _) = (self.kept.entry(kept.field))
+                .or_insert_with(|| (CountedGames::default(), kept.clone()));
             counted.add_game(game, || section.place_of_tag(game, kept.field));
         }
         for unfit in &appended.unfit {
@@ -542,16 +543,8 @@ impl TextReading<'_, '_> {
             )),
             None => counted.told(format_args!("not UTF-8; read as {page}")),
         });
-        let kept = self.kept.iter().map(|(field, counted)| {
-            counted.told(format_args!(
-                "{field} differs from that of the same {} in the base, which stays",
-                if field.starts_with("Event") {
-                    "tournament"
-                } else {
-                    "source"
-                }
-            ))
-        });
+        let kept = self.kept.values();
+        let kept = kept.map(|(counted, first)| counted.told(not_stored(first)));
         let liberties = self.liberties.iter();
         let drops_tags = self.session.wishes.drops_foreign_tags;
         let liberties = liberties.map(|(liberty, counted)| {
@@ -605,6 +598,25 @@ pub fn cut_names(names: &[Unfit]) -> Vec<String> {
     let kinds = kinds.into_values();
     let line = |(count, first)| format!("{} ({count} {})", not_stored_whole(first), names(count));
     kinds.map(line).collect()
+}
+
+/// Returns the line for details that the tournament or source in the base has
+/// otherwise; `first` is the first of them.
+fn not_stored(first: &Unfit) -> String {
+    let of = if first.field.starts_with("Event") {
+        "tournament"
+    } else {
+        "source"
+    };
+    let sample = match (first.whole.as_str(), first.stored.as_str()) {
+        ("", stored) => format!("{stored:?}"),
+        (whole, "") => format!("none instead of {:?}", cut(whole)),
+        (whole, stored) => format!("{stored:?} instead of {:?}", cut(whole)),
+    };
+    format!(
+        "{} differs from that of the same {of} in the base, which stays, such as {sample}",
+        first.field
+    )
 }
 
 /// Returns the line for names of one kind; `first` is the first of them.

@@ -286,7 +286,7 @@ mod tests {
                 for offset in near.clone().chain(far).chain(near) {
                     let wanted: Vec<u8> =
                         (offset..offset + 46).map(|at| (at % 251) as u8).collect();
-                    if let Ok(got) = buffer.read(1, offset, 46, || Ok(size), &read) {
+                    if let Ok(got) = buffer.read(1, offset, 46, || Ok(size), read) {
                         assert_eq!(got, wanted, "{offset} after {fails_after} reads");
                     }
                 }

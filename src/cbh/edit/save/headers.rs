@@ -146,6 +146,23 @@ fn refused(stored: Vec<Detail>, new: Vec<Detail>, before: Vec<Detail>) -> Vec<Un
         .collect()
 }
 
+/// Whether a source without a title gets another publisher, and so becomes another
+/// source: see [`titled`].
+fn has_other_publisher_alone(old: &Source, new: &Source) -> bool {
+    new.title.is_empty() && !new.publisher.is_empty() && !shows(&old.publisher, &new.publisher)
+}
+
+/// A source with its publisher as its title, if it has none: by its title alone a
+/// base tells one source from others, and all games without one share the details of
+/// that without a title.
+fn titled(source: &Source) -> Source {
+    let mut titled = source.clone();
+    if titled.title.is_empty() {
+        titled.title.clone_from(&titled.publisher);
+    }
+    titled
+}
+
 impl Saver<'_> {
     /// Sets the headers of `new` in the records, which are those of `old` or of
     /// a new game. Returns whether details of its tournament or source change.
@@ -190,7 +207,10 @@ impl Saver<'_> {
         let source = before.map(|before| &before.source);
         let tells_of_source;
         (record.source, tells_of_source) = match source {
-            Some(old) if shows_source_title(old, &headers.source) => {
+            Some(old)
+                if shows_source_title(old, &headers.source)
+                    && !has_other_publisher_alone(old, &headers.source) =>
+            {
                 let id = record.source;
                 (id, self.set_source_details(id, old, &headers.source)?)
             }
@@ -240,11 +260,14 @@ impl Saver<'_> {
             return Ok(id);
         }
         if let Entity::Tournament(stored) = self.entities.entity((FileKind::Tournaments, id))? {
-            self.kept.extend(refused(
-                details_of_tournament(&Tournament { end, ..stored }),
-                details_of_tournament(new),
-                details_of_tournament(&Tournament::default()),
-            ));
+            let details = details_of_tournament(&Tournament { end, ..stored });
+            let before = if new.title.is_empty() && new.place.is_empty() {
+                details.clone()
+            } else {
+                details_of_tournament(&Tournament::default())
+            };
+            self.kept
+                .extend(refused(details, details_of_tournament(new), before));
         }
         Ok(id)
     }
@@ -303,16 +326,21 @@ impl Saver<'_> {
     }
 
     pub(super) fn source(&mut self, new: &Source) -> Result<u32, SaveError> {
+        let new = titled(new);
         let found = self.find_or_add(&Entity::Source(new.clone()))?;
         if !found.is_new
             && !found.is_as_stored
             && let Entity::Source(stored) = self.entities.entity((FileKind::Sources, found.id))?
         {
-            self.kept.extend(refused(
-                details_of_source(&stored),
-                details_of_source(new),
-                details_of_source(&Source::default()),
-            ));
+            let details = details_of_source(&stored);
+            let before = if new.title.is_empty() {
+                // A game without a source shows what that of all such games says.
+                details.clone()
+            } else {
+                details_of_source(&Source::default())
+            };
+            self.kept
+                .extend(refused(details, details_of_source(&new), before));
         }
         Ok(found.id)
     }
