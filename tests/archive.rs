@@ -329,7 +329,7 @@ fn an_archive_is_unpacked_whole_or_not_at_all() {
     ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        said(&output).contains("SAMPLE.cbg: exists already"),
+        said(&output).contains("\"SAMPLE.cbg\", which is there already"),
         "{}",
         said(&output)
     );
@@ -348,6 +348,29 @@ fn an_archive_is_unpacked_whole_or_not_at_all() {
     let mut expected = base("sample");
     expected.insert("note".to_owned(), b"mine too".to_vec());
     assert!(files_in(&other) == expected);
+
+    // Nor does a base that is there get a file, or its saves, out of an archive.
+    for (number, name) in ["Sample.cit", ".sample.cbfs-journal"]
+        .into_iter()
+        .enumerate()
+    {
+        let place = folder.path().join(format!("base {number}"));
+        fs::create_dir(&place).unwrap();
+        fs::write(place.join(name), "mine").unwrap();
+        let output = cbfs(&[
+            OsStr::new("unpack"),
+            fixture("sample.cbv").as_os_str(),
+            place.as_os_str(),
+        ]);
+        assert_eq!(output.status.code(), Some(1));
+        let told = said(&output);
+        assert!(
+            told.contains("would belong to the base or book of"),
+            "{told}"
+        );
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 1);
+        fs::remove_dir_all(place).unwrap();
+    }
 
     // A damaged block: nothing, unless that is asked for.
     let mut bytes = fs::read(fixture("texts.cbv")).unwrap();

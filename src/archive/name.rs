@@ -9,6 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use encoding_rs::Encoding;
 
 use super::header::NAME_BYTES;
+use crate::storage::is_hidden_of_cbfs;
 
 /// Separator of folders in a name.
 const SEPARATOR: char = '\\';
@@ -38,6 +39,9 @@ pub(super) fn path_of(name: Option<&[u8]>, page: &'static Encoding) -> Result<St
     let is_odd = |part: &str| part.trim_matches(['.', ' ']).is_empty();
     if text.split(SEPARATOR).any(is_odd) {
         return refused("has a part that is empty, or of dots and blanks only");
+    }
+    if text.split(SEPARATOR).any(is_hidden_of_cbfs) {
+        return refused("is a name that cbfs keeps for its own files, such as a journal of saves");
     }
     Ok(text.replace(SEPARATOR, "/"))
 }
@@ -117,6 +121,17 @@ mod tests {
         let path = |name: &[u8]| path_of(Some(name), WINDOWS_1252);
         assert_eq!(path(b"base.cbh").unwrap(), "base.cbh");
         assert_eq!(path(b"base.html\\a.jpg").unwrap(), "base.html/a.jpg");
+        for hidden in [
+            &b".base.cbfs-journal"[..],
+            b".Base.CBFS-Journal",
+            b".new.cbfs-new\\.lock",
+            b"sub\\.base.cbfs-stage",
+            b".cbfs-bad-1",
+        ] {
+            let why = path(hidden).unwrap_err();
+            assert!(why.contains("keeps for its own files"), "{why}");
+        }
+        assert_eq!(path(b".base.cbh").unwrap(), ".base.cbh");
         assert_eq!(path(b"Gr\xfcnfeld \x96 \x80").unwrap(), "Grünfeld – €");
         assert_eq!(path(b"\x81").unwrap(), "\u{81}");
         assert_eq!(path_of(Some(b"\xd2"), WINDOWS_1251).unwrap(), "Т");

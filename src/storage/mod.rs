@@ -72,7 +72,7 @@ pub use stage::{Stage, note_name as stage_note};
 pub use store::{FileFilter, Store, StoreAccess, StoreOptions};
 pub use transaction::Transaction;
 pub use unfinished::new_own;
-pub use work_folder::{WorkFolder, WorkFolderError, move_to_free};
+pub use work_folder::{WorkFolder, WorkFolderError, is_hidden_of_cbfs, move_to_free};
 
 use std::fmt::Debug;
 use std::io;

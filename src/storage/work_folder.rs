@@ -26,6 +26,13 @@ const TRIES: usize = 16;
 /// What the name ends in.
 const ENDING: &str = ".cbfs-new";
 
+/// Returns whether a name, in any letter case, is one of those that cbfs gives its own
+/// hidden files and folders beside a base: `.NAME.cbfs-journal` and the like. Nothing
+/// that comes from elsewhere may have one.
+pub fn is_hidden_of_cbfs(name: &str) -> bool {
+    name.starts_with('.') && name.to_lowercase().contains(".cbfs-")
+}
+
 /// A hidden folder, locked while it is open. If dropped, it is removed with all
 /// that is left in it, unless it is [left](WorkFolder::leave).
 #[derive(Debug)]
