@@ -110,6 +110,22 @@ fn packed(folder: &Path, archive: &Path) {
 }
 
 #[test]
+fn a_base_without_its_remarks_is_not_sound_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = copy_of("sample", folder.path());
+    fs::remove_file(base.with_extension("2cba")).unwrap();
+    let line = ".2cba at 0x0: not found, so that no game has its remarks";
+    let output = run(&base, &folder.path().join("new.cbh"));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains(line), "{}", said(&output));
+    let output = cbfs(&[OsStr::new("check"), base.as_os_str()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("1 defect"), "{}", said(&output));
+    let output = cbfs(&[OsStr::new("export"), base.as_os_str()]);
+    assert!(said(&output).contains(line), "{}", said(&output));
+}
+
+#[test]
 fn a_converted_base_says_all_that_its_source_says() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["sample", "mixed"] {

@@ -170,7 +170,7 @@ fn convert(args: &Args, family: cbh2::Family, origin: String, quiet: bool) -> Re
     let left_out = left_out.map(|(path, kind)| format!("{}: {kind}, not copied", path.display()));
     let lost = losses.lines().map(|line| format!("{source}: {line}"));
     let lines = defects.chain(left_out).chain(lost).collect();
-    let code = u8::from(losses.has_content());
+    let code = u8::from(losses.has_content() || base.lacks_remarks());
     finish(new_base, origin, code, lines)?;
     if !quiet {
         let new = Escaped(args.new.display());

@@ -24,6 +24,7 @@ use crate::book::export::ExportFormat;
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Decoded, GameId, RecordKind};
 use crate::cbh2;
+use crate::escape::Escaped;
 use crate::pgn;
 use crate::storage::folder_of;
 use crate::tables::TableOptions;
@@ -161,6 +162,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     args.check_format()?;
     let base = archive::open_base(&args.source, &args.password, args.codepage)?;
     let base = base.as_ref();
+    tell_defects(base, &args.source);
     let bar = progress::bar(base.last_id(), quiet);
     let is_clean = args.clean;
     let unreadable = match &args.output {
@@ -214,6 +216,20 @@ pub(super) fn write_file<T>(
     temporary.as_file().sync_all()?;
     temporary.persist(&path)?;
     Ok(written)
+}
+
+/// Warns of what is wrong with the whole base, such as a file that is missing.
+fn tell_defects(base: &dyn Base, source: &Path) {
+    /// A list of all is what `cbfs check` is for.
+    const MOST: usize = 20;
+    let (source, defects) = (Escaped(source.display()), base.defects());
+    for defect in defects.iter().take(MOST) {
+        log::warn!("{source}: {defect}");
+    }
+    let more = defects.len().saturating_sub(MOST);
+    if more > 0 {
+        log::warn!("{source}: {more} more defects; `cbfs check` lists them");
+    }
 }
 
 /// Whether a file is one of those that cbfs reads, going by its name.

@@ -68,7 +68,9 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
 fn ensure_no_base_changes(archive: &Archive, directory: &Path) -> Result<(), Failure> {
     // A directory that cannot be listed is the error of unpacking.
     let names = names_in(directory).unwrap_or_default();
-    let there = names.iter().filter_map(|name| Some((owner_of(name)?, name)));
+    let there = names
+        .iter()
+        .filter_map(|name| Some((owner_of(name)?, name)));
     let there: HashMap<Owner, &OsString> = there.collect();
     for member in archive.members() {
         let path = member.path();

@@ -52,8 +52,14 @@ impl Database {
         let moves = files.required(FileKind::Moves)?;
         files.check_head(FileKind::Moves, moves.as_ref(), &mut defects)?;
         let annotations = files.optional(FileKind::Annotations)?;
-        if let Some(annotations) = &annotations {
-            files.check_head(FileKind::Annotations, annotations.as_ref(), &mut defects)?;
+        match &annotations {
+            Some(file) => files.check_head(FileKind::Annotations, file.as_ref(), &mut defects)?,
+            None if last_id > 0 => defects.push(Defect {
+                file: FileKind::Annotations.extension(),
+                offset: 0,
+                what: "not found, so that no game has its remarks".to_owned(),
+            }),
+            None => {}
         }
         let entities = files.entities(&mut defects)?;
         let page = match options.code_page {
@@ -76,6 +82,12 @@ impl Database {
             lists: CachedLists::default(),
             family: files.family,
         })
+    }
+
+    /// Whether the file of remarks is missing, to which each record refers, also that
+    /// of a game without any.
+    pub fn lacks_remarks(&self) -> bool {
+        self.annotations.is_none() && self.last_id > 0
     }
 
     /// Adds these defects to its own.
