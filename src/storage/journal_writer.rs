@@ -79,21 +79,30 @@ impl JournalWriter {
     pub(super) fn open(directory: &dyn Directory, name: &OsStr) -> Result<JournalWriter, Error> {
         let (file, is_new) = lock(directory, name)?;
         ensure_trusted(directory, name, file.as_ref())?;
-        let content = JournalContent::read(name, file.as_ref())?;
-        let lens = content.records.iter().map(|record| record.bytes.len());
-        Ok(JournalWriter {
+        let mut writer = JournalWriter {
             is_new,
             file: Some(Arc::from(file)),
-            salt: content.salt,
-            end: RECORDS_AT + lens.sum::<usize>() as u64,
-            committed: content.records.len() as u64,
-            records: content.records,
             ..JournalWriter::closed(name)
-        })
+        };
+        writer.read()?;
+        Ok(writer)
     }
 
-    /// Records this process as the writer. A journal without records begins
-    /// anew.
+    /// Takes the records that the journal has.
+    fn read(&mut self) -> Result<(), Error> {
+        let JournalContent { salt, records } =
+            JournalContent::read(&self.name, self.file()?.as_ref())?;
+        let bytes: usize = records.iter().map(|record| record.bytes.len()).sum();
+        self.salt = salt;
+        self.end = RECORDS_AT + bytes as u64;
+        self.committed = records.len() as u64;
+        self.records = records;
+        Ok(())
+    }
+
+    /// Records this process as the writer, and takes the records that another one,
+    /// which the lock did not keep out, has appended until then: it refuses what
+    /// comes later.
     ///
     /// It need not be synced: the journal has no complete record that could
     /// come back.
@@ -101,6 +110,14 @@ impl JournalWriter {
         self.owner = journal::encode_owner(label);
         let file = self.file()?;
         journal::write_owner(file.as_ref(), &self.owner).map_err(Error::io(&self.name))?;
+        if file.len().map_err(Error::io(&self.name))? > RECORDS_AT {
+            self.read()?;
+        }
+        Ok(())
+    }
+
+    /// Begins a journal without records anew.
+    pub(super) fn begin(&mut self) -> Result<(), Error> {
         if self.records.is_empty() {
             self.write_new_header()?;
         }
@@ -323,6 +340,7 @@ mod tests {
             let mut writer = JournalWriter::open(&directory, OsStr::new(NAME)).unwrap();
             assert_eq!(writer.records.len(), former);
             writer.take_over("").unwrap();
+            writer.begin().unwrap();
             let mut change = Transaction::new();
             change.create(name);
             let record =

@@ -145,16 +145,21 @@ impl Store {
     fn recover(&self, opening: &StoreOptions<'_>) -> Result<(), Error> {
         let records = {
             let mut writer = self.writer();
-            let records = writer.records.clone();
             let directory = self.directory.as_ref();
+            // Before anything is changed.
+            ensure_fit(directory, opening, &writer.records)?;
+            let known = writer.records.len();
+            writer.take_over(opening.label)?;
+            if writer.records.len() != known {
+                ensure_fit(directory, opening, &writer.records)?;
+            }
             // A stage begins with an empty journal, so a record in it was made
             // for the stage.
-            if records.is_empty() {
+            if writer.records.is_empty() {
                 stage::clean_up(directory, opening.journal, &opening.file_filter)?;
             }
-            ensure_fit(directory, opening, &records)?;
-            writer.take_over(opening.label)?;
-            records
+            writer.begin()?;
+            writer.records.clone()
         };
         self.publish(&records)?;
         self.sync()
