@@ -13,7 +13,7 @@ use super::cipher::{Cipher, UNIT};
 use super::header::{ArchiveHeader, MemberRecord, RECORD_BYTES};
 use super::name::{UsedPaths, name_of};
 use super::{Error, Options, Password};
-use crate::storage::{ReadBuffer, Storage, WorkFolder, folder_of, move_to_free};
+use crate::storage::{ReadBuffer, Storage, WorkFolder, folder_of, move_to_free, sync_folder};
 
 /// Number of blocks that each thread packs at once.
 const STRETCH: usize = 8;
@@ -59,7 +59,7 @@ pub fn pack(
         file.sync_all()?;
         let size = file.metadata()?.len();
         move_to_free(&temporary, path)?;
-        File::open(folder_of(path))?.sync_all()?;
+        sync_folder(folder_of(path))?;
         Ok(size)
     };
     packed().map_err(|source| Error::Io {

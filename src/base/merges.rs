@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::ops::Range;
 use std::os::unix::fs::DirBuilderExt;
@@ -23,7 +23,7 @@ use shakmaty::Color;
 use tempfile::NamedTempFile;
 
 use crate::cbh::{EntityId, EntityKind, Error, GameId, ReferenceSite, SaveError, Saver};
-use crate::storage::{name_of_set_elsewhere, open_regular};
+use crate::storage::{name_of_set_elsewhere, open_regular, sync_folder};
 
 /// The first field of the first line.
 const HEAD: &str = "cbfs merge 2";
@@ -435,7 +435,7 @@ impl Merges {
         drop(text);
         file.as_file().sync_all()?;
         file.persist_noclobber(path)?;
-        File::open(&self.folder)?.sync_all()
+        sync_folder(&self.folder)
     }
 
     /// The last merge that is kept.

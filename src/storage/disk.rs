@@ -18,6 +18,7 @@ use rustix::io::Errno as RenameError;
 
 use super::buffer::next_file_number;
 use super::directory::{several_names, stranger};
+use super::folder::sync_open_folder;
 use super::record::is_plain_name;
 use super::{Directory, OpenFile, ReadBuffer, Stamp, Storage, WritableFile};
 
@@ -439,7 +440,7 @@ impl Directory for DiskDirectory {
     fn sync(&self) -> io::Result<()> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let opened = fcntl::openat(&self.folder, ".", flags, Mode::empty())?;
-        File::from(opened).sync_all()
+        sync_open_folder(&File::from(opened))
     }
 }
 

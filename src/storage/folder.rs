@@ -67,6 +67,26 @@ pub fn kind_of(kind: FileType) -> &'static str {
     }
 }
 
+/// Returns when all creations, removals and renames so far in a folder survive a power
+/// cut, as far as its file system can say.
+///
+/// # Errors
+///
+/// Errors of the system.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    sync_open_folder(&File::open(path)?)
+}
+
+/// As [`sync_folder`], of an open folder.
+pub(super) fn sync_open_folder(folder: &File) -> io::Result<()> {
+    match folder.sync_all() {
+        // Some file systems have no such operation, as those by which virtual machines
+        // share folders: there is nothing to wait for.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
+        done => done,
+    }
+}
+
 /// Splits a file name into the stem, which the files of a set share except for
 /// letter case, and the extension in lower case.
 pub fn split_name(path: &Path) -> (OsString, String) {

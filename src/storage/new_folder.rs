@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use super::folder::folder_of;
+use super::folder::{folder_of, sync_folder};
 use super::work_folder::WorkFolder;
 
 /// Makes the folder `to` with what `write` writes into the folder that it is
@@ -27,7 +27,7 @@ pub fn make_folder<T>(to: &Path, write: impl FnOnce(&Path) -> io::Result<T>) -> 
     nix::unistd::syncfs(File::open(&root)?)?;
     // A folder replaces an empty folder, and nothing else.
     fs::rename(&root, to)?;
-    File::open(parent)?.sync_all()?;
+    sync_folder(parent)?;
     Ok(written)
 }
 

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use parking_lot::Mutex;
 
-use super::{MOST_NAME, make_private_folder, open_plain_file};
+use super::{MOST_NAME, make_private_folder, open_plain_file, sync_folder};
 use crate::escape::{push_line, without_numbers};
 use crate::names::parse_game;
 
@@ -477,7 +477,7 @@ fn keep_in(directory: &Path, name: &str, text: &mut dyn Read, why: &str) -> io::
     push_line(&mut line, without_numbers(why.trim_end()));
     let reason = directory.join(reason_of(name));
     write(directory, &reason, &mut line.as_bytes())?;
-    File::open(directory)?.sync_all()?;
+    sync_folder(directory)?;
     Ok(path)
 }
 

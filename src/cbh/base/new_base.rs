@@ -20,7 +20,7 @@ use crate::cbh::{CodePage, Error, Family, FileKind, date};
 use crate::game::Date;
 use crate::storage::{
     MOST_NAME, Rights, WorkFolder, WorkFolderError, copy_plain_file, folder_of, is_same_stem,
-    move_to_free, names_in, split_name,
+    move_to_free, names_in, split_name, sync_folder,
 };
 
 /// Extension of the file that describes a base.
@@ -331,8 +331,8 @@ impl NewBase {
             file.write_all(text.as_bytes())?;
             file.sync_all()
         });
-        made.and_then(|()| File::open(self.folder())?.sync_all())
-            .and_then(|()| File::open(folder_of(&self.target))?.sync_all())
+        made.and_then(|()| sync_folder(self.folder()))
+            .and_then(|()| sync_folder(folder_of(&self.target)))
             .map_err(&io)?;
         // From here on the base is completed, now or by the next process.
         self.folder.leave();
@@ -389,8 +389,7 @@ impl NewBase {
                  move all of them from here to the folder above";
             return Err(refused(&folder, what));
         }
-        File::open(folder_of(&self.target))
-            .and_then(|directory| directory.sync_all())
+        sync_folder(folder_of(&self.target))
             .and_then(|()| self.folder.remove())
             .map_err(&io)
     }
@@ -483,9 +482,13 @@ fn open_plainly(path: &Path) -> io::Result<File> {
 /// Returns when the content of a folder is durable.
 fn sync_all(folder: &Path) -> io::Result<()> {
     for path in all_in(folder)? {
-        open_plainly(&path)?.sync_all()?;
+        if path.is_dir() {
+            sync_folder(&path)?;
+        } else {
+            open_plainly(&path)?.sync_all()?;
+        }
     }
-    open_plainly(folder)?.sync_all()
+    sync_folder(folder)
 }
 
 /// Contents of the files of a base without games, by extension.

@@ -20,7 +20,7 @@ use crate::search::game_set::GameSet;
 use crate::search::reach::{MOST_IN_PIECE, PackedMove, Reach, append_apart};
 use crate::search::scan::{Collector, Ended, Give, ScanEvent, scan};
 use crate::search::source::{GamesReader, SearchedGames, SearchedHeader, SourceError};
-use crate::storage::{PageWriter, new_own, write_head};
+use crate::storage::{PageWriter, new_own, sync_folder, write_head};
 
 /// More parts are not made, by their bits.
 pub(super) const MOST_BITS: u32 = 13;
@@ -358,7 +358,7 @@ impl NewSegment {
         masks.map_err(|error| error.error)?;
         self.file.persist(path).map_err(|error| error.error)?;
         let folder = path.parent().unwrap_or(Path::new("."));
-        File::open(folder)?.sync_all()
+        sync_folder(folder)
     }
 }
 
