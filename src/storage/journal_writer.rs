@@ -36,6 +36,8 @@ pub(super) struct JournalWriter {
     pub(super) synced: u64,
     /// Whether a stage is open. No other transaction can be committed then.
     pub(super) is_staging: bool,
+    /// The files of a stage that could not be undone: that comes before all else.
+    pub(super) left_staged: Vec<OsString>,
 }
 
 /// The work that must precede the next write.
@@ -68,6 +70,7 @@ impl JournalWriter {
             committed: 0,
             synced: 0,
             is_staging: false,
+            left_staged: Vec::new(),
         }
     }
 

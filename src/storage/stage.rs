@@ -179,7 +179,7 @@ impl<'a> Stage<'a> {
         transaction.remove(note_name(self.store.journal()));
         let committed = self.store.commit_staged(&transaction)?;
         self.is_finished = true;
-        self.store.end_stage(self.files.keys())?;
+        self.store.end_stage(self.files.keys());
         Ok(committed)
     }
 
@@ -204,10 +204,12 @@ impl Drop for Stage<'_> {
         if self.is_finished {
             return;
         }
-        // Without the cut, nothing may be written behind the left-over bytes.
-        let undone = self.undo();
-        if let Err(error) = undone.and_then(|()| self.store.end_stage(self.files.keys())) {
-            log::warn!("{error}; the base is cut back when it is next opened");
+        if let Err(error) = self.undo() {
+            log::warn!("{error}; the base is cut back before the next save");
+            // Without the cut, nothing may be written behind the left-over bytes.
+            self.store.leave_stage(self.files.keys());
+        } else {
+            self.store.end_stage(self.files.keys());
         }
     }
 }
@@ -290,12 +292,26 @@ fn cut_back(directory: &dyn Directory, noted: &Noted) -> io::Result<()> {
     file.sync()
 }
 
-/// Writes the note. When it returns, the note survives a power cut.
+/// Writes the note. When it returns, the note survives a power cut; on an error there
+/// is none.
 fn leave(directory: &dyn Directory, note: &OsStr, bytes: &[u8]) -> io::Result<()> {
-    let file = directory.create(note)?;
-    file.write_at(0, bytes)?;
-    file.sync()?;
-    directory.sync()
+    let file = match directory.create(note) {
+        // One whose removal failed: nothing has been appended since.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            directory.remove(note)?;
+            directory.create(note)?
+        }
+        file => file?,
+    };
+    let written = file.write_at(0, bytes);
+    let left = written
+        .and_then(|()| file.sync())
+        .and_then(|()| directory.sync());
+    if left.is_err() {
+        // If this fails as well, the next stage does it.
+        let _ = directory.remove(note);
+    }
+    left
 }
 
 fn forget(directory: &dyn Directory, note: &OsStr) -> io::Result<()> {

@@ -232,6 +232,7 @@ impl Store {
         }
         writer.ensure_own()?;
         writer.make_ready()?;
+        self.undo_left_stage(&mut writer)?;
         if writer.is_staging != is_staging {
             return Err(staging());
         }
@@ -271,6 +272,7 @@ impl Store {
             if !writer.records.is_empty() {
                 continue;
             }
+            self.undo_left_stage(&mut writer)?;
             if let Some(file) = self.changed_files()?.into_iter().next() {
                 return Err(Error::ChangedOutside { file });
             }
@@ -284,17 +286,39 @@ impl Store {
     }
 
     /// Ends a stage, whose appends are now durable or removed.
-    pub(super) fn end_stage<'n>(
-        &self,
-        names: impl Iterator<Item = &'n OsString>,
-    ) -> Result<(), Error> {
+    pub(super) fn end_stage<'n>(&self, names: impl Iterator<Item = &'n OsString>) {
         let mut writer = self.writer();
         writer.is_staging = false;
-        for name in names {
-            let looked = self.known(name).look(self.directory.as_ref());
-            looked.map_err(Error::io(name))?;
+        self.look_again(names);
+    }
+
+    /// Ends a stage whose appends could not be removed.
+    pub(super) fn leave_stage<'n>(&self, names: impl Iterator<Item = &'n OsString>) {
+        let mut writer = self.writer();
+        writer.is_staging = false;
+        writer.left_staged = names.cloned().collect();
+    }
+
+    /// Removes what a stage left that could not be undone.
+    fn undo_left_stage(&self, writer: &mut JournalWriter) -> Result<(), Error> {
+        if writer.left_staged.is_empty() || writer.is_staging {
+            return Ok(());
         }
+        stage::clean_up(self.directory(), &self.journal, &self.file_filter)?;
+        self.look_again(std::mem::take(&mut writer.left_staged).iter());
         Ok(())
+    }
+
+    /// Looks at files that this process has changed. One that cannot be looked at now
+    /// is as if never seen, and looked at by who reads it next.
+    fn look_again<'n>(&self, names: impl Iterator<Item = &'n OsString>) {
+        for name in names {
+            let file = self.known(name);
+            if let Err(error) = file.look(self.directory.as_ref()) {
+                log::warn!("{}: {error}", name.display());
+                file.state_mut().seen = Seen::Never;
+            }
+        }
     }
 
     pub(super) fn directory(&self) -> &dyn Directory {

@@ -1067,6 +1067,11 @@ fn a_killed_process_leaves_its_saves_and_no_lock() {
 /// said to survive a power cut.
 fn run_stage(directory: &MemoryDirectory) -> Result<(), Error> {
     let store = opened(directory, StoreAccess::ReadWrite)?;
+    run_stage_of(&store)?;
+    store.close()
+}
+
+fn run_stage_of(store: &Store) -> Result<(), Error> {
     let names = ["base.cbg", "base.cbh"].map(OsString::from);
     let mut stage = store.stage(&names)?;
     for part in 0..3 {
@@ -1077,8 +1082,7 @@ fn run_stage(directory: &MemoryDirectory) -> Result<(), Error> {
     transaction.write("base.cbh", 6, [52; 4]);
     transaction.write("base.cbg", 2, [53; 8]);
     transaction.remove("base.cit");
-    stage.commit(transaction)?;
-    store.close()
+    stage.commit(transaction).map(|_| ())
 }
 
 /// The small base before and after that.
@@ -1149,6 +1153,36 @@ fn failed_staged_appends_leave_nothing() {
         opened(&after, StoreAccess::ReadWrite).unwrap();
         let files = files_of(&after);
         assert!(states.contains(&files), "{operation}: {done:?}");
+    }
+}
+
+#[test]
+fn a_stage_that_failed_is_in_the_way_of_no_later_one() {
+    let [_, after] = states_of_stage();
+    for lasts in [false, true] {
+        for operation in 0.. {
+            let directory = small_base();
+            let store = opened(&directory, StoreAccess::ReadWrite).unwrap();
+            let at = directory.operations() + operation;
+            let fault = |lasts| SimulatedFailure {
+                errno: libc::ENOSPC,
+                writes_half: true,
+                lasts,
+            };
+            directory.fail_at(at, fault(lasts));
+            let failed = run_stage_of(&store).is_err();
+            let is_over = directory.operations() <= at;
+            directory.fail_at(u64::MAX, fault(false));
+            if failed {
+                run_stage_of(&store).unwrap();
+            }
+            store.close().unwrap();
+            assert_eq!(files_of(&directory), after, "{operation}");
+            if is_over {
+                assert!(operation > 10 && !failed, "{operation}");
+                break;
+            }
+        }
     }
 }
 
