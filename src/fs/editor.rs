@@ -64,7 +64,8 @@ impl From<Error> for Refusal {
 /// The result of a save.
 #[derive(Debug)]
 pub struct Saved {
-    /// The next state; none if nothing has changed.
+    /// The next state; none if nothing has changed, or if it cannot be read now, in
+    /// which case the present one is superseded.
     pub volume: Option<Box<dyn Volume>>,
     /// Files of [`Size::Rendered`](crate::fs::volume::Size::Rendered) whose text is
     /// another now, that came or went. What is not among them has the text

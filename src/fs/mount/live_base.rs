@@ -209,8 +209,10 @@ impl LiveBase {
             why.map_or(Error::ReadOnly, Error::Protected)
         })?;
         let edited = edit(editor);
-        if edited.is_err() && snapshot.volume.is_superseded() {
+        let is_shown = edited.as_ref().is_ok_and(|saved| saved.volume.is_some());
+        if !is_shown && snapshot.volume.is_superseded() {
             // It is saved, but cannot be shown: it is opened anew, soon.
+            self.note_save();
             watch.state.clear();
             self.shared.background.request_refresh();
         }

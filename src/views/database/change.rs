@@ -79,19 +79,35 @@ impl DatabaseVolume {
         *saving.knowledge() = plan.knowledge;
         let last = (self.base.last_id(), plan.last_id);
         saving.follow(&plan.effects.games, own, last);
-        let (volume, touched) = self.next(&plan.effects, &before)?;
+        let (volume, touched) = self.next_if_readable(&plan.effects, &before);
         Ok(Saved {
-            volume: Some(volume),
+            volume,
             touched,
             files,
             notes,
         })
     }
 
+    /// As [`next`](DatabaseVolume::next); none if that cannot be read now. The save is
+    /// no less one for that: whoever took it for a failed one would save it again.
+    pub(super) fn next_if_readable(
+        &self,
+        effects: &Effects,
+        before: &[Option<Summary>],
+    ) -> (Option<Box<dyn Volume>>, ChangedTexts) {
+        match self.next(effects, before) {
+            Ok((volume, touched)) => (Some(volume), touched),
+            Err(refusal) => {
+                log::warn!("saved, but not shown until it can be read: {refusal}");
+                (None, ChangedTexts::Unknown)
+            }
+        }
+    }
+
     /// The state after a save that concerned no more than `effects`, where
     /// the games were as `before` says if it is followed; and whose texts are
     /// others.
-    pub(super) fn next(
+    fn next(
         &self,
         effects: &Effects,
         before: &[Option<Summary>],

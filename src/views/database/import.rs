@@ -175,9 +175,9 @@ impl DatabaseVolume {
         let effects = imported.effects;
         let games = effects.games.iter();
         let before: Vec<_> = games.map(|id| before.remove(id).flatten()).collect();
-        let (volume, touched) = self.next(&effects, &before)?;
+        let (volume, touched) = self.next_if_readable(&effects, &before);
         Ok(Saved {
-            volume: Some(volume),
+            volume,
             touched,
             files,
             notes,
