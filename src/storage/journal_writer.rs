@@ -257,7 +257,7 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Writes all records again, unchanged.
+    /// Writes all records again, unchanged, and nothing else.
     fn write_again(&self) -> io::Result<()> {
         let Ok(file) = self.file() else {
             return Ok(());
@@ -268,7 +268,8 @@ impl JournalWriter {
             file.write_at(at, &record.bytes)?;
             at += record.bytes.len() as u64;
         }
-        Ok(())
+        // A part of a record that was refused may stand behind them.
+        file.set_len(self.end)
     }
 }
 

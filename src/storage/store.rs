@@ -299,7 +299,16 @@ impl Store {
         writer.left_staged = names.cloned().collect();
     }
 
-    /// Removes what a stage left that could not be undone.
+    /// Removes what a [stage](Store::stage) left that could not be undone: until then
+    /// the files do not look as a save expects them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn make_ready(&self) -> Result<(), Error> {
+        self.undo_left_stage(&mut self.writer())
+    }
+
     fn undo_left_stage(&self, writer: &mut JournalWriter) -> Result<(), Error> {
         if writer.left_staged.is_empty() || writer.is_staging {
             return Ok(());

@@ -48,6 +48,7 @@ impl DatabaseVolume {
         if self.base.is_superseded() {
             return Err(Refusal::Outdated);
         }
+        store.make_ready().map_err(refusal_of_store)?;
         let planned = self.plan(tell);
         let (plan, games) = planned.map_err(|refusal| outdated_or(store, refusal))?;
         self.commit(plan, &games, own)

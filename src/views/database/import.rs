@@ -93,6 +93,7 @@ impl DatabaseVolume {
         if self.base.is_superseded() {
             return Err(Refusal::Outdated);
         }
+        store.make_ready().map_err(refusal_of_store)?;
         // An import that failed may be made whole from the journal later.
         let knowledge = mem::take(&mut *saving.knowledge());
         let importer = Importer::knowing(knowledge, self.writable()?, store, saving.now());
