@@ -18,8 +18,12 @@ pub(crate) struct RecordCounts {
 }
 
 impl RecordCounts {
-    /// Those of a base. Where the records end early, the count does too.
-    pub(crate) fn of(base: &dyn Base) -> RecordCounts {
+    /// Those of a base.
+    ///
+    /// # Errors
+    ///
+    /// Where the records cannot be read any further: the counts as far as there.
+    pub(crate) fn of(base: &dyn Base) -> Result<RecordCounts, RecordCounts> {
         let mut counts = RecordCounts::default();
         let mut entries = Vec::with_capacity(RECORDS as usize);
         let mut first = 1;
@@ -30,11 +34,11 @@ impl RecordCounts {
                 counts.add(*entry);
             }
             if read.is_err() {
-                break;
+                return Err(counts);
             }
             first = first.saturating_add(RECORDS);
         }
-        counts
+        Ok(counts)
     }
 
     fn add(&mut self, entry: Entry) {

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
+
 use super::{Base, Error};
 use crate::cbh::{Changes, Crossref, EntityId, EntityKind, EntityNames, GameGroup, GameId};
 use crate::names::FileNames;
@@ -20,6 +22,8 @@ struct NamedEntities {
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     entities: [OnceLock<Arc<NamedEntities>>; EntityKind::ALL.len()],
+    /// Held by who reads entities: others wait for that.
+    reading: Mutex<()>,
     /// How many entities of a kind were asked for one by one.
     asked: [AtomicU32; EntityKind::ALL.len()],
 }
@@ -28,20 +32,20 @@ pub(crate) struct Groups {
 const PER_QUESTION: u32 = 32;
 
 impl Groups {
-    /// The entities of a kind. If their file cannot be read there are none:
-    /// the games are not to be lost for that.
-    fn entities(&self, base: &dyn Base, kind: EntityKind) -> Option<&NamedEntities> {
-        let entities = self.entities.get(kind as usize)?;
-        Some(entities.get_or_init(|| {
-            let names = base.entity_names(kind).unwrap_or_else(|error| {
-                log::error!("{error}");
-                Arc::default()
-            });
-            Arc::new(NamedEntities {
-                names,
-                file_names: OnceLock::new(),
-            })
-        }))
+    /// The entities of a kind. After an error nothing is kept.
+    fn entities(&self, base: &dyn Base, kind: EntityKind) -> Result<&NamedEntities, Error> {
+        #[expect(clippy::indexing_slicing, reason = "there is one for each kind")]
+        let entities = &self.entities[kind as usize];
+        if let Some(entities) = entities.get() {
+            return Ok(entities);
+        }
+        let _reading = self.reading.lock();
+        if let Some(entities) = entities.get() {
+            return Ok(entities);
+        }
+        let names = base.entity_names(kind)?;
+        let file_names = OnceLock::new();
+        Ok(entities.get_or_init(|| Arc::new(NamedEntities { names, file_names })))
     }
 
     /// The same after a save. What the entities of a kind are called is worked
@@ -61,18 +65,27 @@ impl Groups {
     }
 
     /// Those of a kind that are listed, if they have games.
-    pub(crate) fn named<'g>(&'g self, base: &dyn Base, kind: EntityKind) -> Option<Named<'g>> {
+    pub(crate) fn named<'g>(
+        &'g self,
+        base: &dyn Base,
+        kind: EntityKind,
+    ) -> Result<Named<'g>, Error> {
         let entities = self.entities(base, kind)?;
         let names = &entities.names;
         let all = || names.iter().map(|(id, name)| (id.0, name));
         let file_names = entities.file_names.get_or_init(|| FileNames::new(all));
-        Some(Named { names, file_names })
+        Ok(Named { names, file_names })
     }
 
     /// Whether there is such a player, such a team … In a large base the first
     /// ones are asked for alone: a look at a few games does not wait for all
     /// names.
-    pub(crate) fn has_entity(&self, base: &dyn Base, kind: EntityKind, id: EntityId) -> bool {
+    pub(crate) fn has_entity(
+        &self,
+        base: &dyn Base,
+        kind: EntityKind,
+        id: EntityId,
+    ) -> Result<bool, Error> {
         let at = kind as usize;
         let is_read = self
             .entities
@@ -84,23 +97,22 @@ impl Groups {
             && self.asked.get(at).is_some_and(is_early)
             && let Ok(has_entity) = base.has_entity(kind, id)
         {
-            return has_entity;
+            return Ok(has_entity);
         }
-        self.entities(base, kind)
-            .is_some_and(|entities| entities.names.contains(id))
+        Ok(self.entities(base, kind)?.names.contains(id))
     }
 
     /// What players are called.
-    pub(crate) fn player_names(&self, base: &dyn Base) -> Option<&EntityNames> {
+    pub(crate) fn player_names(&self, base: &dyn Base) -> Result<&EntityNames, Error> {
         let players = self.entities(base, EntityKind::Player)?;
-        Some(&players.names)
+        Ok(&players.names)
     }
 
     /// The games of `group`, ascending. None if what they have in common is
     /// not there.
     pub(crate) fn games(&self, base: &dyn Base, group: GameGroup) -> Result<GamesOf, Error> {
         let is_there = match group {
-            GameGroup::Entity(kind, id) => self.has_entity(base, kind, id),
+            GameGroup::Entity(kind, id) => self.has_entity(base, kind, id)?,
             GameGroup::Eco(_) | GameGroup::Year(_) => true,
         };
         let crossref = if is_there {

@@ -16,7 +16,9 @@ pub(crate) use media::{Media, MediaFile};
 
 use std::sync::{Arc, OnceLock};
 
-use super::Base;
+use parking_lot::Mutex;
+
+use super::{Base, Error};
 use crate::cbh::{Body, GameId, GuidingText, Link, TextLanguage};
 use crate::names;
 use links::Links;
@@ -78,6 +80,8 @@ pub(crate) struct GuidingTexts {
     ids: OnceLock<Arc<[GameId]>>,
     links: OnceLock<Arc<Links>>,
     media: OnceLock<Arc<Media>>,
+    /// Held by who reads texts: others wait for that.
+    reading: Mutex<()>,
 }
 
 impl GuidingTexts {
@@ -93,19 +97,23 @@ impl GuidingTexts {
             ids: self.ids.clone(),
             links,
             media: self.media.clone(),
+            reading: Mutex::default(),
         }
     }
 
     /// The numbers of all texts, deleted ones too, ascending. To find them,
-    /// every record is looked at, once.
-    pub(crate) fn ids(&self, base: &dyn Base) -> &[GameId] {
-        self.ids.get_or_init(|| {
-            let mut ids = Vec::new();
-            if let Err(error) = base.texts(&mut ids) {
-                log::warn!("looking for texts: {error}");
-            }
-            ids.into()
-        })
+    /// every record is looked at, once. After an error nothing is kept.
+    pub(crate) fn ids(&self, base: &dyn Base) -> Result<&[GameId], Error> {
+        if let Some(ids) = self.ids.get() {
+            return Ok(ids);
+        }
+        let _reading = self.reading.lock();
+        if let Some(ids) = self.ids.get() {
+            return Ok(ids);
+        }
+        let mut ids = Vec::new();
+        base.texts(&mut ids)?;
+        Ok(self.ids.get_or_init(|| ids.into()))
     }
 
     /// Whether all texts have been looked for.
@@ -119,38 +127,50 @@ impl GuidingTexts {
             .get_or_init(|| Arc::new(Media::of(&base.location(), base.code_page().0)))
     }
 
-    fn links(&self, base: &dyn Base) -> &Links {
-        self.links
-            .get_or_init(|| Arc::new(Links::of(base, self.ids(base))))
+    fn links(&self, base: &dyn Base) -> Result<&Links, Error> {
+        let ids = self.ids(base)?;
+        if let Some(links) = self.links.get() {
+            return Ok(links);
+        }
+        let _reading = self.reading.lock();
+        if let Some(links) = self.links.get() {
+            return Ok(links);
+        }
+        let links = Links::of(base, ids)?;
+        Ok(self.links.get_or_init(|| Arc::new(links)))
     }
 
     /// Returns the replacement for `address` in a text in `language`: a
     /// relative path. Returns `None` if the address stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
     pub(crate) fn rewrite(
         &self,
         base: &dyn Base,
         address: &str,
         language: TextLanguage,
         is_deleted: bool,
-    ) -> Option<String> {
+    ) -> Result<Option<String>, Error> {
         let to_texts = if is_deleted { "../texts/" } else { "" };
         if let Some(link) = Link::parse(address) {
-            let links = self.links(base);
-            return match link {
-                Link::Game(mention) => {
+            let links = self.links(base)?;
+            return Ok(match link {
+                Link::Game(mention) => links.game(&mention).map(|id| {
                     let mut name = String::new();
-                    names::format_game(links.game(&mention)?.0, &mut name);
-                    Some(format!("../games/{name}"))
-                }
+                    names::format_game(id.0, &mut name);
+                    format!("../games/{name}")
+                }),
                 Link::Text(title) => {
-                    let name = links.text(&title, language)?;
-                    Some(format!("{to_texts}{name}"))
+                    let name = links.text(&title, language);
+                    name.map(|name| format!("{to_texts}{name}"))
                 }
-            };
+            });
         }
         let stem = base.location().name;
-        let name = self.media(base).address(address, &stem)?;
-        Some(format!("{to_texts}media/{name}"))
+        let name = self.media(base).address(address, &stem);
+        Ok(name.map(|name| format!("{to_texts}media/{name}")))
     }
 }
 

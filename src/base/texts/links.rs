@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use super::{TextFile, files};
-use crate::base::Base;
+use crate::base::{Base, Error};
 use crate::cbh::{Body, GameId, GameMention, GuidingText, Link, RecordKind, TextLanguage};
 use crate::html;
 
@@ -32,17 +32,22 @@ pub(super) struct Links {
 
 impl Links {
     /// Looks up the links of all texts. What cannot be read leads nowhere.
-    pub(super) fn of(base: &dyn Base, ids: &[GameId]) -> Links {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]; what is damaged has no links.
+    pub(super) fn of(base: &dyn Base, ids: &[GameId]) -> Result<Links, Error> {
         let mut links = Links::default();
         let mut mentions = HashSet::new();
         let mut entries = Vec::new();
         let mut text = GuidingText::default();
         for id in ids {
             entries.clear();
-            if base.read_text(*id, &mut text).is_err()
-                || base.entries(*id, 1, &mut entries).is_err()
-            {
-                continue;
+            let read = base.read_text(*id, &mut text);
+            match read.and_then(|()| base.entries(*id, 1, &mut entries)) {
+                Err(error @ Error::Io { .. }) => return Err(error),
+                Err(_) => continue,
+                Ok(()) => {}
             }
             collect_mentions(&text, &mut mentions);
             let is_shown =
@@ -51,14 +56,9 @@ impl Links {
                 links.add_titles(*id, &text);
             }
         }
-        match base.find_games(&mentions) {
-            Ok(found) => {
-                let found = found.into_iter();
-                links.games = found.map(|(mention, id)| (mention.clone(), id)).collect();
-            }
-            Err(error) => log::warn!("looking for games that texts link to: {error}"),
-        }
-        links
+        let found = base.find_games(&mentions)?.into_iter();
+        links.games = found.map(|(mention, id)| (mention.clone(), id)).collect();
+        Ok(links)
     }
 
     fn add_titles(&mut self, id: GameId, text: &GuidingText) {

@@ -35,7 +35,7 @@ impl DatabaseVolume {
             return;
         }
         let players = self.groups.player_names(self.base.as_ref());
-        if let (Some(summary), Some(players)) = (&record.summary, players) {
+        if let (Some(summary), Ok(players)) = (&record.summary, players) {
             let ending = name.find('.').map(|at| name.split_off(at));
             append_description(summary, players, name);
             name.extend(ending);

@@ -9,11 +9,14 @@ use crate::game::Defect;
 pub(super) const QUICKLY_COUNTED: u32 = 50_000;
 
 impl DatabaseVolume {
-    /// Counts the records, once.
+    /// Counts the records, once; of those that cannot be read now again later.
     pub(super) fn counts(&self) -> RecordCounts {
-        *self
-            .counts
-            .get_or_init(|| RecordCounts::of(self.base.as_ref()))
+        let counted = || RecordCounts::of(self.base.as_ref());
+        let counts = self.counts.get().map_or_else(counted, |counts| Ok(*counts));
+        match counts {
+            Ok(counts) => *self.counts.get_or_init(|| counts),
+            Err(counts) => counts,
+        }
     }
 
     pub(super) fn tell_facts(&self) -> Facts {
@@ -93,7 +96,7 @@ impl DatabaseVolume {
     /// Counts the records, and looks at what is no game.
     pub(super) fn examine_whole(&self, note: &mut dyn FnMut(Fault)) -> Result<(), Error> {
         self.counts();
-        for id in self.guiding.ids(self.base.as_ref()) {
+        for id in self.guiding.ids(self.base.as_ref())? {
             self.faults_of_text(*id, note);
         }
         let report = &mut |defect: Defect| note(self.fault(0, &defect));

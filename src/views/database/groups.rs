@@ -78,8 +78,9 @@ impl DatabaseVolume {
         }
         let is_shown = |name| u32::from(!self.shown.hides(name));
         let has = |name, kind, id: Option<EntityId>| {
-            let is_there =
-                id.is_some_and(|id| self.groups.has_entity(self.base.as_ref(), kind, id));
+            // What cannot be read now is not listed now.
+            let has_entity = |id| self.groups.has_entity(self.base.as_ref(), kind, id);
+            let is_there = id.is_some_and(|id| has_entity(id).unwrap_or(false));
             is_shown(name) * u32::from(is_there)
         };
         let other =

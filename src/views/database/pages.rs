@@ -48,7 +48,7 @@ pub fn write_site(
 
 impl FileNaming for DatabaseVolume {
     fn file_of_entity(&self, kind: EntityKind, id: EntityId) -> Option<String> {
-        let named = self.groups.named(self.base.as_ref(), kind)?;
+        let named = self.groups.named(self.base.as_ref(), kind).ok()?;
         Some(names::page(named.file_name(id)?, id.0))
     }
 
@@ -79,7 +79,7 @@ impl DatabaseVolume {
                 _ => None,
             };
         };
-        let named = self.groups.named(self.base.as_ref(), kind)?;
+        let named = self.groups.named(self.base.as_ref(), kind).ok()?;
         let is_named = |id: &EntityId| {
             let name = named.file_name(*id);
             name.is_some_and(|name| names::page(name, id.0) == page)

@@ -24,7 +24,7 @@ impl DatabaseVolume {
         to: &[u8],
     ) -> Result<Saved, Refusal> {
         let named = self.groups.named(self.base.as_ref(), kind);
-        let named = named.ok_or(Error::NotFound)?;
+        let named = named.map_err(Error::from)?;
         let id = named.find(from).ok_or(Error::NotFound)?;
         let to = std::str::from_utf8(to).map_err(|_| Error::Invalid)?;
         if let Some(other) = named.find(to.as_bytes()).filter(|other| *other != id) {
@@ -58,7 +58,7 @@ impl DatabaseVolume {
             _ => return Err(Error::NotPermitted.into()),
         };
         let named = self.groups.named(self.base.as_ref(), kind);
-        let from = named.and_then(|named| named.find(from));
+        let from = named.map_err(Error::from)?.find(from);
         let from = from
             .filter(|from| *from != into)
             .ok_or(Error::NotPermitted)?;

@@ -30,8 +30,7 @@ impl RootView for Entities {
     }
 
     fn lookup(&self, base: &DatabaseVolume, _: Ino, name: &[u8]) -> Result<Node, Error> {
-        let named = base.groups.named(base.base.as_ref(), self.0);
-        let id = named.and_then(|named| named.find(name));
+        let id = base.groups.named(base.base.as_ref(), self.0)?.find(name);
         base.group_node(GameGroup::Entity(self.0, id.ok_or(Error::NotFound)?))
     }
 
@@ -43,9 +42,7 @@ impl RootView for Entities {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
-        let Some(named) = base.groups.named(base.base.as_ref(), self.0) else {
-            return Ok(());
-        };
+        let named = base.groups.named(base.base.as_ref(), self.0)?;
         let first = u32::try_from(after.saturating_sub(2)).unwrap_or(u32::MAX);
         for id in (first..named.bound()).map(EntityId) {
             let group = GameGroup::Entity(self.0, id);

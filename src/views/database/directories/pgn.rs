@@ -97,7 +97,7 @@ impl RootView for Pgn {
         let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
         let stem = names::stem(name).ok_or(Error::NotFound)?;
         let group = match of {
-            GroupKind::Entities(kind) => base.find_whole(kind, name, stem),
+            GroupKind::Entities(kind) => base.find_whole(kind, name, stem)?,
             GroupKind::Eco => Eco::parse(stem.as_bytes()),
             GroupKind::Years => Years::parse(stem.as_bytes()),
         };
@@ -155,7 +155,12 @@ impl DatabaseVolume {
     }
 
     /// The player, the team … whose file has this name.
-    fn find_whole(&self, kind: EntityKind, name: &str, stem: &str) -> Option<GameGroup> {
+    fn find_whole(
+        &self,
+        kind: EntityKind,
+        name: &str,
+        stem: &str,
+    ) -> Result<Option<GameGroup>, Error> {
         let named = self.groups.named(self.base.as_ref(), kind)?;
         let is_named = |id: &EntityId| {
             let file_name = named.file_name(*id);
@@ -164,8 +169,8 @@ impl DatabaseVolume {
         let same = named.find(stem.as_bytes()).filter(is_named);
         // If the name was cut, it ends in the id.
         let cut = || names::last_id(stem).map(EntityId).filter(is_named);
-        let id = same.or_else(cut)?;
-        Some(GameGroup::Entity(kind, id))
+        let id = same.or_else(cut);
+        Ok(id.map(|id| GameGroup::Entity(kind, id)))
     }
 
     fn list_whole_entities(

@@ -72,7 +72,7 @@ impl Texts {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
-        let ids = base.guiding.ids(base.base.as_ref());
+        let ids = base.guiding.ids(base.base.as_ref())?;
         let first = first_id_of_files(after);
         let from = ids.partition_point(|id| id.0 < first);
         for id in ids.get(from..).unwrap_or_default() {
@@ -92,7 +92,9 @@ impl Texts {
 
 impl RootView for Texts {
     fn is_there(&self, base: &DatabaseVolume) -> bool {
-        !base.guiding.ids(base.base.as_ref()).is_empty()
+        // If that cannot be read now, the directory says why.
+        let ids = base.guiding.ids(base.base.as_ref());
+        ids.map_or(true, |ids| !ids.is_empty())
     }
 
     fn holds(&self, ino: Ino) -> bool {
@@ -174,13 +176,22 @@ impl RootView for Texts {
         let read = base.base.read_text(entry.id, &mut text);
         base.ensure_present()?;
         read?;
+        let mut failed = None;
         let mut rewrite = |address: &str| {
             let of = base.base.as_ref();
-            base.guiding
-                .rewrite(of, address, language, entry.is_deleted)
+            let rewritten = base
+                .guiding
+                .rewrite(of, address, language, entry.is_deleted);
+            rewritten.unwrap_or_else(|error| {
+                failed = Some(error);
+                None
+            })
         };
         let mut page = String::new();
         text.append_page(language, &mut rewrite, &mut page);
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
         out.extend_from_slice(page.as_bytes());
         Ok(completeness(text.defects.is_empty()))
     }
