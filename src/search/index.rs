@@ -94,15 +94,24 @@ impl PositionTable {
             in_variations,
             seed: memory_seed(),
         };
+        let mut unreadable = None;
         let scanned = scan(source, &filter, &maker, &mut |told| {
-            if let ScanEvent::Piece(piece) = told {
-                part.add(piece);
+            match told {
+                ScanEvent::Piece(piece) => part.add(piece),
+                ScanEvent::Unreadable(_, error) => {
+                    unreadable = Some(error);
+                    return Err(io::ErrorKind::Other.into());
+                }
+                ScanEvent::Searched(_) => {}
             }
             if part.reaches.len() > most {
                 return Err(io::ErrorKind::OutOfMemory.into());
             }
             Ok(())
         });
+        if let Some(error) = unreadable {
+            return Err(error);
+        }
         match scanned {
             Ok(()) => {}
             Err(Ended::Source(fault)) => return Err(fault),
@@ -230,12 +239,18 @@ impl PositionTable {
                 })?;
             }
             if let Some(header) = found {
+                let mut unreadable = None;
                 maker.make(&[header], reader.as_mut(), &mut |told| {
-                    if let ScanEvent::Piece(piece) = told {
-                        later.add(piece);
+                    match told {
+                        ScanEvent::Piece(piece) => later.add(piece),
+                        ScanEvent::Unreadable(_, error) => unreadable = Some(error),
+                        ScanEvent::Searched(_) => {}
                     }
                     true
                 });
+                if let Some(error) = unreadable {
+                    return Err(error);
+                }
             }
         }
         later.sort();

@@ -4,7 +4,7 @@ use shakmaty::{Move, Role, Square};
 
 use super::moves::Sequel;
 use super::scan::{Collector, Give, ScanEvent};
-use super::source::{GamesReader, SearchedHeader};
+use super::source::{GamesReader, SearchedHeader, may_pass};
 use super::walk::{Continue, walk};
 use crate::game::{Game, Position};
 
@@ -139,12 +139,17 @@ impl Collector for Reaches {
     ) {
         let mut part = ReachPart::default();
         for header in games {
-            if let Ok(game) = reader.read_moves(header.number) {
-                part.headers.push(*header);
-                let reaches = &mut part.reaches;
-                append_reaches(header.number, game, self.in_variations, self.seed, reaches);
-            } else {
-                part.unreadable.push(header.number);
+            match reader.read_moves(header.number) {
+                Ok(game) => {
+                    part.headers.push(*header);
+                    let reaches = &mut part.reaches;
+                    append_reaches(header.number, game, self.in_variations, self.seed, reaches);
+                }
+                Err(error) if may_pass(&error) => {
+                    give(ScanEvent::Unreadable(header.number, error));
+                    return;
+                }
+                Err(_) => part.unreadable.push(header.number),
             }
             if part.reaches.len() > MOST_IN_PIECE
                 && !give(ScanEvent::Piece(std::mem::take(&mut part)))

@@ -10,7 +10,7 @@ use std::thread;
 
 use super::filter::{Filter, HeaderMatch};
 use super::game_set::GameSet;
-use super::source::{GamesReader, SearchedGames, SearchedHeader, SourceError};
+use super::source::{GamesReader, SearchedGames, SearchedHeader, SourceError, may_pass};
 
 /// Number of games in a range.
 const STRETCH: u32 = 256;
@@ -130,25 +130,34 @@ pub fn scan<M: Collector>(
     })
 }
 
-/// The games that fit.
+/// The games that fit. Damaged ones do not.
 ///
 /// # Errors
 ///
-/// [`SourceError`] if the headers cannot be read.
+/// [`SourceError`] if the headers cannot be read, or a game for an error that may
+/// pass.
 pub fn select(source: &dyn SearchedGames, filter: &Filter) -> Result<GameSet, SourceError> {
     let mut games = GameSet::default();
+    let mut unreadable = None;
     let taken = scan(source, filter, &Fitting, &mut |told| {
-        if let ScanEvent::Piece(numbers) = told {
-            for number in numbers {
-                games.add(number);
+        match told {
+            ScanEvent::Piece(numbers) => {
+                for number in numbers {
+                    games.add(number);
+                }
             }
+            ScanEvent::Unreadable(_, error) if may_pass(&error) => {
+                unreadable = Some(error);
+                return Err(io::ErrorKind::Other.into());
+            }
+            ScanEvent::Unreadable(..) | ScanEvent::Searched(_) => {}
         }
         Ok(())
     });
-    match taken {
-        Ok(()) => Ok(games),
-        Err(Ended::Source(fault)) => Err(fault),
-        Err(Ended::Taker(error)) => Err(error.into()),
+    match (unreadable, taken) {
+        (Some(error), _) | (None, Err(Ended::Source(error))) => Err(error),
+        (None, Err(Ended::Taker(error))) => Err(error.into()),
+        (None, Ok(())) => Ok(games),
     }
 }
 

@@ -1,12 +1,26 @@
 //! The interface between a search and the games it searches.
 
 use std::error::Error;
+use std::io;
 use std::ops::Range;
 
 use crate::game::{Date, Eco, Game, GameResult, Glimpse, Moments};
 
 /// Error of a source.
 pub type SourceError = Box<dyn Error + Send + Sync>;
+
+/// Whether an error is one of the system that may be gone the next time: what was not
+/// read then is not to be taken for what there is. A file that ends early stays so.
+pub(super) fn may_pass(error: &SourceError) -> bool {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error.as_ref());
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return error.kind() != io::ErrorKind::UnexpectedEof;
+        }
+        cause = error.source();
+    }
+    false
+}
 
 /// A text field whose values games share, so that each value is matched once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use crate::search::filter::Filter;
 use crate::search::game_set::GameSet;
 use crate::search::reach::{MOST_IN_PIECE, PackedMove, Reach, append_apart};
 use crate::search::scan::{Collector, Ended, Give, ScanEvent, scan};
-use crate::search::source::{GamesReader, SearchedGames, SearchedHeader, SourceError};
+use crate::search::source::{GamesReader, SearchedGames, SearchedHeader, SourceError, may_pass};
 use crate::storage::{PageWriter, new_own, sync_folder, write_head};
 
 /// More parts are not made, by their bits.
@@ -73,19 +73,34 @@ struct ReadGames {
 }
 
 impl ReadGames {
-    fn add(&mut self, header: &SearchedHeader, seed: u64, reader: &mut dyn GamesReader) {
+    /// Adds a game; one that is damaged as unreadable.
+    ///
+    /// # Errors
+    ///
+    /// One that may pass.
+    fn add(
+        &mut self,
+        header: &SearchedHeader,
+        seed: u64,
+        reader: &mut dyn GamesReader,
+    ) -> Result<(), SourceError> {
         let mut facts = GameBits::of(header);
-        let mark = if let Ok(game) = reader.read_moves(header.number) {
-            let [main, others] = &mut self.reaches;
-            append_apart(header.number, game, seed, [main, others]);
-            self.masks.push((header.number, Some(Mask::of(game))));
-            reader.mark()
-        } else {
-            facts = facts.unreadable();
-            reader.mark_of(header.number).unwrap_or(0)
+        let mark = match reader.read_moves(header.number) {
+            Ok(game) => {
+                let [main, others] = &mut self.reaches;
+                append_apart(header.number, game, seed, [main, others]);
+                self.masks.push((header.number, Some(Mask::of(game))));
+                reader.mark()
+            }
+            Err(error) if may_pass(&error) => return Err(error),
+            Err(_) => {
+                facts = facts.unreadable();
+                reader.mark_of(header.number).unwrap_or(0)
+            }
         };
         self.games.push((header.number, facts, kept_mark(mark)));
         self.others += 1;
+        Ok(())
     }
 }
 
@@ -120,7 +135,10 @@ impl Collector for IndexReading<'_> {
                 read.masks.push((header.number, None));
                 continue;
             }
-            read.add(header, self.seed, reader);
+            if let Err(error) = read.add(header, self.seed, reader) {
+                give(ScanEvent::Unreadable(header.number, error));
+                return;
+            }
             let count: usize = read.reaches.iter().map(Vec::len).sum();
             if count > MOST_IN_PIECE && !give(ScanEvent::Piece(std::mem::take(&mut read))) {
                 return;
@@ -479,7 +497,9 @@ fn read_games(
                 }
                 return Ok(());
             }
-            ScanEvent::Unreadable(..) => {}
+            ScanEvent::Unreadable(number, error) => {
+                return Err(io::Error::other(format!("game {number}: {error}")));
+            }
             ScanEvent::Searched(count) => {
                 searched = searched.saturating_add(count).min(last);
                 is_stopped = !goes_on(Phase::Reading(searched, last));
