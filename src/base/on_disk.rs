@@ -276,7 +276,9 @@ impl BaseOnDisk {
             _ => folder_of(&self.path).to_path_buf(),
         };
         let is_due = known.directory.is_due(folder_of(&self.path));
-        if known.target.is_due(&target) || is_due || known.family.is_none() {
+        // What could not be located, for an error that may pass, is located again.
+        let is_known = matches!(known.family, Some(Ok(_)));
+        if known.target.is_due(&target) || is_due || !is_known {
             let located = AnyFamily::locate(&self.path).map_err(|error| error.to_string());
             known.family = Some(located);
         }

@@ -1,7 +1,7 @@
 //! Pages of games.
 
 use super::Maker;
-use crate::cbh::{Decoded, EntityKind, GameId};
+use crate::cbh::{Decoded, EntityKind, Error, GameId};
 use crate::game::Game;
 use crate::openings;
 use crate::pgn;
@@ -10,16 +10,15 @@ use crate::picture::page;
 use crate::picture::tables::code;
 
 impl Maker<'_> {
-    /// The page of a game, and whether it could be read; of one that cannot, why
-    /// not.
-    pub fn page_of_game(&self, id: GameId) -> (String, bool) {
+    /// The page of a game. Of one that cannot be read it says why; that error, too.
+    pub fn page_of_game(&self, id: GameId) -> (String, Option<Error>) {
         let mut decoded = Decoded::default();
         let _permit = match self.base.read_game_to_render(id, &mut decoded) {
             Ok(permit) => permit,
             Err(error) => {
                 let why = format!("This game cannot be read. {error}");
                 let page = page::unreadable(&format!("Game {}", id.0), &why, 1);
-                return (page, false);
+                return (page, Some(error));
             }
         };
         let mut pgn = Vec::new();
@@ -31,7 +30,7 @@ impl Maker<'_> {
             pgn: &String::from_utf8_lossy(&pgn),
             links: self.links_of_game(id, &decoded.game),
         };
-        (page.render(), true)
+        (page.render(), None)
     }
 
     /// The pages that belong to a game. What cannot be read has none.

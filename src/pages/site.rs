@@ -78,11 +78,11 @@ impl Site<'_> {
             let read = maker.base.entries(GameId(first), STRETCH, &mut entries);
             read.map_err(failed)?;
             for entry in entries.iter().filter(|entry| is_listed(maker, **entry)) {
-                let (page, is_readable) = maker.page_of_game(entry.id);
+                let (page, unreadable) = maker.page_of_game(entry.id);
                 let name = format!("games/{:06}.html", entry.id.0);
                 self.write(Path::new(&name), &page)?;
                 self.written.games += 1;
-                self.written.unreadable += u64::from(!is_readable);
+                self.written.unreadable += u64::from(unreadable.is_some());
                 ensure_wanted(progress(entry.id.0))?;
             }
         }

@@ -8,7 +8,7 @@ mod numbers;
 
 use super::super::DatabaseVolume;
 use super::{Games, RootView};
-use crate::cbh::GameId;
+use crate::cbh::{self, GameId};
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Size};
 use crate::fs::{Error, Text};
 use crate::names;
@@ -168,7 +168,11 @@ impl DatabaseVolume {
             HtmlNode::Fixed(Fixed::Style) => page::STYLE.to_owned(),
             HtmlNode::Fixed(Fixed::Script) => page::SCRIPT.to_owned(),
             HtmlNode::Fixed(Fixed::Index) => maker.page_of_index()?,
-            HtmlNode::Game(id) => maker.page_of_game(GameId(id)).0,
+            HtmlNode::Game(id) => match maker.page_of_game(GameId(id)) {
+                // A page that says so would be kept after the error is gone.
+                (_, Some(error @ cbh::Error::Io { .. })) => return Err(error.into()),
+                (page, _) => page,
+            },
             HtmlNode::Group(section, id, piece) => {
                 let games = self.games_of_page(section, id)?;
                 maker.page_of_group(section, id, &games.ids()?, piece as usize)?
