@@ -401,6 +401,34 @@ fn an_archive_is_unpacked_whole_or_not_at_all() {
 }
 
 #[test]
+fn what_is_made_of_private_files_is_private() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (name, bytes) in base("sample") {
+        let path = at(&name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let run = |command: &str, from: &str, to: &str| {
+        succeeds(&[OsString::from(command), at(from).into(), at(to).into()]);
+    };
+    run("pack", "sample.cbh", "new.cbv");
+    run("unpack", "new.cbv", "out");
+    run("convert", "new.cbv", "new.cbh");
+    for name in [
+        "new.cbv",
+        "out/sample.cbh",
+        "out/sample.cbg",
+        "new.cbh",
+        "new.cbp",
+    ] {
+        let mode = fs::metadata(at(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}
+
+#[test]
 fn packed_files_are_unpacked_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let password = folder.path().join("password");

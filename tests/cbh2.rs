@@ -256,7 +256,7 @@ fn a_folder_and_an_archive_show_the_bases_of_both_formats() {
         .collect();
     let archive = folder.path().join("packed.cbv");
     let options = cbfs::archive::Options::default();
-    pack(&archive, &inputs, &options, &mut |_| true, &|| Ok(())).unwrap();
+    pack(&archive, &inputs, &options, None, &mut |_| true, &|| Ok(())).unwrap();
     let shelf = BasesFolder::new(folder.path(), Options::default(), None);
     let vfs = Vfs::folder(shelf, &cbfs::vfs::Options::default()).unwrap();
     let mount = Mount::new(vfs);

@@ -106,7 +106,7 @@ fn packed(folder: &Path, archive: &Path) {
         })
         .collect();
     let options = cbfs::archive::Options::default();
-    pack(archive, &inputs, &options, &mut |_| true, &|| Ok(())).unwrap();
+    pack(archive, &inputs, &options, None, &mut |_| true, &|| Ok(())).unwrap();
 }
 
 #[test]

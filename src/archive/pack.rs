@@ -13,7 +13,9 @@ use super::cipher::{Cipher, UNIT};
 use super::header::{ArchiveHeader, MemberRecord, RECORD_BYTES};
 use super::name::{UsedPaths, name_of};
 use super::{Error, Options, Password};
-use crate::storage::{ReadBuffer, Storage, WorkFolder, folder_of, move_to_free, sync_folder};
+use crate::storage::{
+    ReadBuffer, Storage, WorkFolder, folder_of, make_as_private, move_to_free, sync_folder,
+};
 
 /// Number of blocks that each thread packs at once.
 const STRETCH: usize = 8;
@@ -33,7 +35,8 @@ pub struct PackInput<'a> {
 /// It is enciphered if the options have a password. `progress` is called with
 /// the number of bytes packed since the last call; if it returns `false`,
 /// packing ends with an error of the kind `Interrupted`. `ensure` is a last
-/// check before the archive appears. Returns the length of the archive.
+/// check before the archive appears; who cannot read the file `model` cannot read
+/// the archive. Returns the length of the archive.
 ///
 /// # Errors
 ///
@@ -43,6 +46,7 @@ pub fn pack(
     path: &Path,
     inputs: &[PackInput<'_>],
     options: &Options,
+    model: Option<&Path>,
     progress: &mut dyn FnMut(u64) -> bool,
     ensure: &dyn Fn() -> io::Result<()>,
 ) -> Result<u64, Error> {
@@ -51,6 +55,9 @@ pub fn pack(
         let folder = WorkFolder::begin_empty(folder_of(path), name)?;
         let temporary = folder.path().join(name);
         let mut file = File::create_new(&temporary)?;
+        if let Some(model) = model {
+            make_as_private(&file, model)?;
+        }
         let mut out = BufWriter::new(&mut file);
         write(inputs, options, &mut out, progress)?;
         out.flush()?;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::block::BLOCK_BYTES;
 use super::{Archive, ArchiveDefect, ArchiveMember, Error};
 use crate::storage::{
-    Directory, DiskDirectory, ReadBuffer, Storage, WorkFolder, folder_of, names_in, split_name,
+    Directory, DiskDirectory, ReadBuffer, Storage, WorkFolder, folder_of, make_as_private,
+    names_in, split_name,
 };
 
 /// Number of blocks decoded per write.
@@ -105,6 +106,7 @@ fn write(
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> io::Result<()> {
     let mut out = folder.create_file(name)?;
+    make_as_private(&out, archive.path())?;
     let Some(file) = archive.open_member(number) else {
         return Ok(());
     };

@@ -129,6 +129,9 @@ fn copy(
     let lines = left_out.first().map(|first| {
         format!("{source}: file that is no part of the base, left out: {count}, first {first}")
     });
+    new_base
+        .make_as_private(&args.source)
+        .map_err(Failure::new)?;
     finish(new_base, origin, 0, lines.into_iter().collect())?;
     if quiet {
         return Ok(());
@@ -171,6 +174,9 @@ fn convert(args: &Args, family: cbh2::Family, origin: String, quiet: bool) -> Re
     let lost = losses.lines().map(|line| format!("{source}: {line}"));
     let lines = defects.chain(left_out).chain(lost).collect();
     let code = u8::from(losses.has_content() || base.lacks_remarks());
+    new_base
+        .make_as_private(&args.source)
+        .map_err(Failure::new)?;
     finish(new_base, origin, code, lines)?;
     if !quiet {
         let new = Escaped(args.new.display());

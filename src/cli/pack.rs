@@ -64,9 +64,14 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         bar.inc(bytes);
         !is_ended.load(Relaxed)
     };
-    let packed = format::pack(&args.archive, &inputs, &options, progress, &|| {
-        parts.ensure_unchanged()
-    });
+    let packed = format::pack(
+        &args.archive,
+        &inputs,
+        &options,
+        Some(&args.base),
+        progress,
+        &|| parts.ensure_unchanged(),
+    );
     bar.finish_and_clear();
     let size = packed.map_err(|error| archive::failed(&error))?;
     for (path, kind) in parts.left_out() {

@@ -336,6 +336,32 @@ pub struct Rights {
     group: u32,
 }
 
+/// Takes from a new file or folder the rights of others that they do not have to the
+/// file that it was made of.
+///
+/// # Errors
+///
+/// Errors of the system.
+pub fn make_as_private(made: &File, from: &Path) -> io::Result<()> {
+    let from = fs::metadata(from)?.mode();
+    let stat = made.metadata()?;
+    // Who may read the file may look into the folder.
+    let may_enter = if stat.is_dir() {
+        (from & 0o044) >> 2
+    } else {
+        0
+    };
+    let mode = stat.mode() & 0o7777;
+    let kept = mode & (from | may_enter | 0o7700);
+    if kept == mode {
+        return Ok(());
+    }
+    match made.set_permissions(Permissions::from_mode(kept)) {
+        Err(error) if NO_MODES.contains(&error.kind()) => Ok(()),
+        set => set,
+    }
+}
+
 /// Errors of setting a mode where this user, or the file system, cannot.
 const NO_MODES: [io::ErrorKind; 2] = [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported];
 

@@ -48,7 +48,7 @@ pub use buffer::ReadBuffer;
 pub(crate) use buffer::next_file_number;
 pub(crate) use directory::length_and_time;
 pub use directory::{Directory, FolderTree, OpenFile, Stamp, WritableFile};
-pub use disk::{DiskDirectory, DiskFile, Rights};
+pub use disk::{DiskDirectory, DiskFile, Rights, make_as_private};
 pub use error::Error;
 pub use files_after::FilesAfter;
 pub(crate) use folder::write_whole;

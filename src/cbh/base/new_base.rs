@@ -20,7 +20,7 @@ use crate::cbh::{CodePage, Error, Family, FileKind, date};
 use crate::game::Date;
 use crate::storage::{
     MOST_NAME, Rights, WorkFolder, WorkFolderError, copy_plain_file, folder_of, is_same_stem,
-    move_to_free, names_in, split_name, sync_folder,
+    make_as_private, move_to_free, names_in, split_name, sync_folder,
 };
 
 /// Extension of the file that describes a base.
@@ -296,6 +296,21 @@ impl NewBase {
         for file in files.iter().filter(|file| !WorkFolder::is_lock(file)) {
             let given = open_plainly(file).and_then(|open| rights.give(&open));
             given.map_err(about(file))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the rights of others from all files that they do not have to the file
+    /// `source`, of which the base was made.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn make_as_private(&self, source: &Path) -> Result<(), Error> {
+        let files = all_in(self.folder()).map_err(about(self.folder()))?;
+        for file in files.iter().filter(|file| !WorkFolder::is_lock(file)) {
+            let made = open_plainly(file).and_then(|open| make_as_private(&open, source));
+            made.map_err(about(file))?;
         }
         Ok(())
     }
