@@ -16,6 +16,9 @@ use crate::storage::{
 /// Number of blocks decoded per write.
 const STRETCH: usize = 8;
 
+/// More folders are not made: a hostile archive has fifty for each of its files.
+const MOST_FOLDERS: usize = 1_000;
+
 /// Name of the new folder inside of the temporary folder.
 const INSIDE: &str = "new";
 
@@ -215,6 +218,13 @@ impl UnpackFolder {
             so_far.push('/');
             let opened = if let Some(made) = folders.get(&so_far) {
                 folder.folder(made)
+            } else if folders.len() >= MOST_FOLDERS {
+                return Err(Error::Refused {
+                    file: self.to.clone(),
+                    what: format!(
+                        "would get more than {MOST_FOLDERS} folders; nothing was unpacked"
+                    ),
+                });
             } else {
                 folders.insert(so_far.clone(), OsString::from(part));
                 folder.create_folder(OsStr::new(part))

@@ -122,6 +122,10 @@ fn first_line(from: impl Read) -> io::Result<Vec<u8>> {
     if line.last() == Some(&b'\r') {
         line.pop();
     }
+    // Editors of Windows begin a text with the mark of UTF-8.
+    if line.starts_with(b"\xef\xbb\xbf") {
+        line.drain(..3);
+    }
     Ok(line)
 }
 
@@ -133,4 +137,22 @@ fn ask(what: &str, archive: &Path) -> Result<Vec<u8>, Failure> {
     let name = archive.file_name().unwrap_or_default().to_string_lossy();
     let question = format!("{what} of {}: ", crate::escape::Escaped(name));
     prompt::ask(&question).map_err(|error| Failure::about(archive, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_ends_with_its_line_and_has_no_mark_of_utf8() {
+        for (text, password) in [
+            ("word", "word"),
+            ("word\nmore", "word"),
+            ("word \r\n", "word "),
+            ("\u{feff}wörd\r\n", "wörd"),
+            ("\n", ""),
+        ] {
+            assert_eq!(first_line(text.as_bytes()).unwrap(), password.as_bytes());
+        }
+    }
 }
