@@ -365,7 +365,7 @@ fn an_archive_is_unpacked_whole_or_not_at_all() {
         assert_eq!(output.status.code(), Some(1));
         let told = said(&output);
         assert!(
-            told.contains("would belong to the base or book of"),
+            told.contains("would belong to the same base or book as"),
             "{told}"
         );
         assert_eq!(fs::read_dir(&place).unwrap().count(), 1);

@@ -439,11 +439,11 @@ fn squares_and_material_are_those_of_a_search() {
             for term in terms_of_a_moment(base.as_ref(), &mut numbers) {
                 let query = Query::parse(std::slice::from_ref(&term)).unwrap();
                 let mut filter = Filter::new(&query, &source).unwrap();
-                let expected = select(&source, &filter).unwrap();
+                let expected = select(&source, &filter).unwrap().games;
                 let all = filter.bytes();
                 filter.ask_index(&index, &source).unwrap();
                 spared += u32::from(filter.bytes() > all);
-                assert_eq!(select(&source, &filter).unwrap(), expected, "{term}");
+                assert_eq!(select(&source, &filter).unwrap().games, expected, "{term}");
                 found += expected.count();
             }
         }
@@ -470,10 +470,10 @@ fn masks_of_games_that_begin_otherwise_are_those_of_a_search() {
                     continue;
                 };
                 let mut filter = Filter::new(&query, &source).unwrap();
-                let expected = select(&source, &filter).unwrap();
+                let expected = select(&source, &filter).unwrap().games;
                 filter.ask_index(&index, &source).unwrap();
                 assert_eq!(
-                    select(&source, &filter).unwrap(),
+                    select(&source, &filter).unwrap().games,
                     expected,
                     "{path:?} {term}"
                 );

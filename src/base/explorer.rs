@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use lru::LruCache;
 use parking_lot::{Mutex, MutexGuard};
@@ -15,8 +16,8 @@ use super::{Base, FilesState, KeptIndex, Searched};
 use crate::cbh::Changes;
 use crate::game::{Position, PositionKey};
 use crate::search::{
-    self, Counter, Ended, Filter, GameSet, Played, PositionTable, Query, Reached, ScanEvent,
-    SearchedGames, SourceError, select,
+    self, Counter, Ended, Filter, GameSet, Played, PositionTable, Query, Reached, SHORT_ANSWER,
+    ScanEvent, SearchedGames, Selected, SourceError, select,
 };
 
 /// Memory for answers.
@@ -71,11 +72,19 @@ pub(crate) struct Selection {
     query: Query,
     filter: Filter,
     pub(crate) games: GameSet,
+    /// When it was made without a game that could not be read, for an error that may
+    /// pass.
+    short_since: Option<Instant>,
 }
 
 impl Selection {
     fn bytes(&self) -> usize {
         self.games.bytes() + self.filter.bytes()
+    }
+
+    fn is_outworn(&self) -> bool {
+        self.short_since
+            .is_some_and(|since| since.elapsed() > SHORT_ANSWER)
     }
 }
 
@@ -140,6 +149,11 @@ impl Answers {
         }
     }
 
+    fn selection(&mut self, scope: &Scope) -> Option<Arc<Selection>> {
+        let known = self.queries.get(scope);
+        known.filter(|known| !known.is_outworn()).map(Arc::clone)
+    }
+
     fn keep_played(&mut self, key: (Scope, PositionKey), played: &Arc<Played>) {
         if self.played.put(key, Arc::clone(played)).is_none() {
             self.keep(OF_ANSWER);
@@ -164,13 +178,13 @@ impl Explorer {
         base: &Arc<dyn Base>,
         scope: &Scope,
     ) -> Result<Arc<Selection>, Unanswered> {
-        if let Some(known) = self.answers().queries.get(scope) {
-            return Ok(Arc::clone(known));
+        if let Some(known) = self.answers().selection(scope) {
+            return Ok(known);
         }
         let query = Query::parse(scope).map_err(|_| Unanswered::NotAQuery)?;
         let _searching = self.searching.lock();
-        if let Some(known) = self.answers().queries.get(scope) {
-            return Ok(Arc::clone(known));
+        if let Some(known) = self.answers().selection(scope) {
+            return Ok(known);
         }
         let source = Searched(base.as_ref());
         let mut filter = Filter::new(&query, &source);
@@ -184,11 +198,16 @@ impl Explorer {
         }
         let games = filter.and_then(|filter| Ok((select(&source, &filter)?, filter)));
         ensure_present(base.as_ref())?;
-        let (games, filter) = games.map_err(|fault| damaged(&fault))?;
+        let (Selected { games, unread }, filter) = games.map_err(|fault| damaged(&fault))?;
+        let short_since = unread.map(|error| {
+            log::warn!("a search goes without games that cannot be read: {error}");
+            Instant::now()
+        });
         let selection = Arc::new(Selection {
             query,
             filter,
             games,
+            short_since,
         });
         let bytes = selection.bytes() + OF_ANSWER;
         let mut answers = self.answers();
@@ -394,7 +413,7 @@ impl Explorer {
     /// Whether this index is of a file that is not used any more.
     fn is_left(&self, index: &PositionTable) -> bool {
         let segment = index.segment();
-        segment.is_some_and(|(segment, _)| self.kept.is_discarded(segment))
+        index.is_outworn() || segment.is_some_and(|(segment, _)| self.kept.is_discarded(segment))
     }
 }
 

@@ -116,7 +116,10 @@ pub fn find<S: AsRef<str>>(base: &dyn Base, terms: &[S]) -> Result<Vec<GameId>, 
     let games = Searched(base);
     let filter = Filter::new(&query, &games).map_err(FindError::Base)?;
     let found = select(&games, &filter).map_err(FindError::Base)?;
-    Ok(found.from(1).map(GameId).collect())
+    match found.unread {
+        Some(error) => Err(FindError::Base(error)),
+        None => Ok(found.games.from(1).map(GameId).collect()),
+    }
 }
 
 struct GameReader<'b> {

@@ -63,6 +63,12 @@ impl Error {
         };
         Error::Io { file, source }
     }
+
+    /// Whether it is an error of the system that may be gone the next time: what was not
+    /// read then is not to be taken for what there is. A file that ends early stays so.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if source.kind() != io::ErrorKind::UnexpectedEof)
+    }
 }
 
 impl fmt::Display for Error {

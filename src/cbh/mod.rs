@@ -50,7 +50,7 @@ pub use base::database::{
 };
 pub use base::facts::GameFacts;
 pub use base::family::{Family, FileKind};
-pub(crate) use base::family::{SPARE_FOLDER, as_named, resolved};
+pub(crate) use base::family::{MEDIA_FOLDERS, SPARE_FOLDER, as_named, resolved};
 pub use base::new_base::{NewBase, Receipt};
 pub use base::opening::{ChangeError, OpenBase};
 pub use base::parts::{BaseFile, BaseFiles};

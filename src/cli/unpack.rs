@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::password::PasswordFile;
 use super::{Failure, archive, print, progress, signals};
 use crate::archive::{Archive, ArchiveMember, Unpacked, unpack};
-use crate::book::{belongs_to_book, stem_of};
+use crate::book::belongs_to_book;
 use crate::cbh;
 use crate::cbh2;
 use crate::escape::Escaped;
@@ -75,19 +75,27 @@ fn ensure_no_base_changes(archive: &Archive, directory: &Path) -> Result<(), Fai
     for member in archive.members() {
         let path = member.path();
         let first = OsString::from(path.split('/').next().unwrap_or_default());
-        let owners: Vec<Owner> = if path.contains('/') {
-            // Pictures of a base of either format.
+        let (_, extension) = split_name(Path::new(&first));
+        let is_folder = path.contains('/');
+        let is_of_either = if is_folder {
+            cbh::MEDIA_FOLDERS.contains(&extension.as_str())
+        } else {
+            cbh2::SHARED_EXTENSIONS.contains(&extension.as_str())
+        };
+        let owners: Vec<Owner> = if is_of_either {
             let stem = lower_stem(&first);
             [Format::Cbh, Format::Cbh2]
                 .map(|format| (format, stem.clone()))
                 .into()
+        } else if is_folder {
+            Vec::new()
         } else {
             owner_of(&first).into_iter().collect()
         };
         if let Some(name) = owners.iter().find_map(|owner| there.get(owner)) {
             let name = name.to_string_lossy();
             return Err(Failure::new(format!(
-                "{}: {path:?} of the archive would belong to the base or book of {name:?}, which is there already; unpack into a new folder",
+                "{}: {path:?} of the archive would belong to the same base or book as {name:?}, which is there already; unpack into a new folder",
                 Escaped(directory.display())
             )));
         }
@@ -109,17 +117,29 @@ enum Format {
 fn owner_of(name: &OsStr) -> Option<Owner> {
     let path = Path::new(name);
     let journal = name.to_str().and_then(|name| {
-        let stem = name.strip_prefix('.')?.strip_suffix(".cbfs-journal")?;
+        let hidden = name.strip_prefix('.')?;
+        let stem = hidden.strip_suffix(".cbfs-journal");
+        let stem = stem.or_else(|| hidden.strip_suffix(".cbfs-stage"))?;
         Some((Format::Cbh, stem.to_lowercase()))
     });
     if journal.is_some() {
         journal
     } else if belongs_to_book(path) {
-        Some((Format::Book, stem_of(path)?.to_lowercase()))
+        Some((Format::Book, stem_of_book(path)))
     } else if cbh2::Family::owns(path) {
         Some((Format::Cbh2, lower_stem(name)))
     } else {
         cbh::Family::is_file_of(path, path).then(|| (Format::Cbh, lower_stem(name)))
+    }
+}
+
+/// The name of the book that a file belongs to: that of a `.kob` ends in its number.
+fn stem_of_book(path: &Path) -> String {
+    let stem = lower_stem(path.as_os_str());
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    match stem.rsplit_once('_') {
+        Some((book, number)) if split_name(path).1 == "kob" && is_number(number) => book.to_owned(),
+        _ => stem,
     }
 }
 

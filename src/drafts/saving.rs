@@ -277,7 +277,7 @@ impl Drafts {
             job.check()?;
             (written, version) = job.buffer.all().map_err(failed)?;
             let saved = job.save(editor, &written)?;
-            has_changed = saved.volume.is_some();
+            has_changed = saved.is_change;
             Ok(saved)
         });
         match saved {

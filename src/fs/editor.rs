@@ -64,6 +64,8 @@ impl From<Error> for Refusal {
 /// The result of a save.
 #[derive(Debug)]
 pub struct Saved {
+    /// Whether something was saved.
+    pub is_change: bool,
     /// The next state; none if nothing has changed, or if it cannot be read now, in
     /// which case the present one is superseded.
     pub volume: Option<Box<dyn Volume>>,
@@ -81,6 +83,7 @@ impl Saved {
     /// Returns a save that changes nothing.
     pub(crate) fn nothing(files: Vec<Ino>, notes: Vec<String>) -> Saved {
         Saved {
+            is_change: false,
             volume: None,
             touched: ChangedTexts::Of(Vec::new()),
             files,

@@ -630,11 +630,7 @@ impl<R: BufRead> Sections<R> {
         let moves = self.text.get(..before.moves_end).unwrap_or_default();
         let between = self.text.get(before.moves_end..start).unwrap_or_default();
         let is_beside_tag = !is_whole_line(between);
-        let begin = if is_beside_tag {
-            Some(0)
-        } else {
-            empty_line(between)
-        };
+        let begin = empty_line(between).or(is_beside_tag.then_some(0));
         let has_words = |at: &usize| {
             let words = between.get(*at..).unwrap_or_default();
             !words.trim_ascii().is_empty()

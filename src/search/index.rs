@@ -23,7 +23,7 @@ use super::parse::Query;
 use super::reach::{PackedMove, ReachPart, Reaches};
 use super::scan::{Collector, Ended, ScanEvent, scan};
 use super::segment::{List, MAIN, MaskAnswer, Segment, SegmentLookup, Totals, VARIATIONS};
-use super::source::{GamesReader, SearchedGames, SearchedHeader, SourceError};
+use super::source::{GamesReader, SHORT_ANSWER, SearchedGames, SearchedHeader, SourceError};
 use super::term::Wanted;
 use super::walk::{Continue, walk};
 use crate::game::{Placement, Position, PositionKey};
@@ -73,6 +73,17 @@ fn memory_seed() -> u64 {
 }
 
 impl PositionTable {
+    /// Whether games that it lacks may be read now: they could not be for an error that
+    /// may have passed.
+    pub fn is_outworn(&self) -> bool {
+        let first = match &self.first {
+            IndexBase::Memory(part) => part.short_since,
+            IndexBase::File(_) => None,
+        };
+        let since = first.or(self.later.short_since);
+        since.is_some_and(|since| since.elapsed() > SHORT_ANSWER)
+    }
+
     /// Reads all games. `None` if they have more than `most` positions
     /// together.
     ///
@@ -94,24 +105,15 @@ impl PositionTable {
             in_variations,
             seed: memory_seed(),
         };
-        let mut unreadable = None;
         let scanned = scan(source, &filter, &maker, &mut |told| {
-            match told {
-                ScanEvent::Piece(piece) => part.add(piece),
-                ScanEvent::Unreadable(_, error) => {
-                    unreadable = Some(error);
-                    return Err(io::ErrorKind::Other.into());
-                }
-                ScanEvent::Searched(_) => {}
+            if let ScanEvent::Piece(piece) = told {
+                part.add(piece);
             }
             if part.reaches.len() > most {
                 return Err(io::ErrorKind::OutOfMemory.into());
             }
             Ok(())
         });
-        if let Some(error) = unreadable {
-            return Err(error);
-        }
         match scanned {
             Ok(()) => {}
             Err(Ended::Source(fault)) => return Err(fault),
@@ -239,18 +241,12 @@ impl PositionTable {
                 })?;
             }
             if let Some(header) = found {
-                let mut unreadable = None;
                 maker.make(&[header], reader.as_mut(), &mut |told| {
-                    match told {
-                        ScanEvent::Piece(piece) => later.add(piece),
-                        ScanEvent::Unreadable(_, error) => unreadable = Some(error),
-                        ScanEvent::Searched(_) => {}
+                    if let ScanEvent::Piece(piece) = told {
+                        later.add(piece);
                     }
                     true
                 });
-                if let Some(error) = unreadable {
-                    return Err(error);
-                }
             }
         }
         later.sort();

@@ -51,10 +51,11 @@ pub use index::{MOST_CHANGED, PositionTable, Reached};
 pub use moves::{Counter, Played, Statistics};
 pub use parse::{NoPosition, Query, TERMS, TermError, position};
 pub use refused_queries::RefusedQueries;
-pub use scan::{Collector, Ended, Fitting, Give, ScanEvent, scan, select};
+pub use scan::{Collector, Ended, Fitting, Give, ScanEvent, Selected, scan, select};
 pub use segment::{NewSegment, Phase, Segment, masks_file, positions_of_headers};
 pub use source::{
-    Contents, GamesReader, NameField, SearchedContent, SearchedGames, SearchedHeader, SourceError,
+    Contents, GamesReader, NameField, SHORT_ANSWER, SearchedContent, SearchedGames, SearchedHeader,
+    SourceError,
 };
 pub use table::{MOVE_COLUMNS, PlayedMove};
 pub use term::{

@@ -2,6 +2,8 @@
 
 use shakmaty::{Move, Role, Square};
 
+use std::time::Instant;
+
 use super::moves::Sequel;
 use super::scan::{Collector, Give, ScanEvent};
 use super::source::{GamesReader, SearchedHeader, may_pass};
@@ -75,6 +77,8 @@ pub(super) struct ReachPart {
     pub(super) reaches: Vec<Reach>,
     /// The games that cannot be read, which reach nothing.
     pub(super) unreadable: Vec<u32>,
+    /// When one of them could not be read for an error that may pass.
+    pub(super) short_since: Option<Instant>,
 }
 
 impl ReachPart {
@@ -82,6 +86,7 @@ impl ReachPart {
         self.headers.extend(piece.headers);
         self.reaches.extend(piece.reaches);
         self.unreadable.extend(piece.unreadable);
+        self.short_since = self.short_since.or(piece.short_since);
     }
 
     pub(super) fn sort(&mut self) {
@@ -99,6 +104,7 @@ impl ReachPart {
             headers: headers.filter(|one| !are_out(one.number)).collect(),
             reaches: reaches.filter(|one| !are_out(one.game)).collect(),
             unreadable: unreadable.filter(|one| !are_out(*one)).collect(),
+            short_since: self.short_since,
         }
     }
 
@@ -145,11 +151,12 @@ impl Collector for Reaches {
                     let reaches = &mut part.reaches;
                     append_reaches(header.number, game, self.in_variations, self.seed, reaches);
                 }
-                Err(error) if may_pass(&error) => {
-                    give(ScanEvent::Unreadable(header.number, error));
-                    return;
+                Err(error) => {
+                    part.unreadable.push(header.number);
+                    if may_pass(&error) {
+                        part.short_since = Some(Instant::now());
+                    }
                 }
-                Err(_) => part.unreadable.push(header.number),
             }
             if part.reaches.len() > MOST_IN_PIECE
                 && !give(ScanEvent::Piece(std::mem::take(&mut part)))

@@ -130,34 +130,40 @@ pub fn scan<M: Collector>(
     })
 }
 
-/// The games that fit. Damaged ones do not.
+/// The games that fit.
+#[derive(Debug, Default)]
+pub struct Selected {
+    /// Those that could be read.
+    pub games: GameSet,
+    /// Why one could not be read, if that may pass. Damaged ones do not fit.
+    pub unread: Option<SourceError>,
+}
+
+/// Selects the games that fit.
 ///
 /// # Errors
 ///
-/// [`SourceError`] if the headers cannot be read, or a game for an error that may
-/// pass.
-pub fn select(source: &dyn SearchedGames, filter: &Filter) -> Result<GameSet, SourceError> {
-    let mut games = GameSet::default();
-    let mut unreadable = None;
+/// [`SourceError`] if the headers cannot be read.
+pub fn select(source: &dyn SearchedGames, filter: &Filter) -> Result<Selected, SourceError> {
+    let mut selected = Selected::default();
     let taken = scan(source, filter, &Fitting, &mut |told| {
         match told {
             ScanEvent::Piece(numbers) => {
                 for number in numbers {
-                    games.add(number);
+                    selected.games.add(number);
                 }
             }
             ScanEvent::Unreadable(_, error) if may_pass(&error) => {
-                unreadable = Some(error);
-                return Err(io::ErrorKind::Other.into());
+                selected.unread.get_or_insert(error);
             }
             ScanEvent::Unreadable(..) | ScanEvent::Searched(_) => {}
         }
         Ok(())
     });
-    match (unreadable, taken) {
-        (Some(error), _) | (None, Err(Ended::Source(error))) => Err(error),
-        (None, Err(Ended::Taker(error))) => Err(error.into()),
-        (None, Ok(())) => Ok(games),
+    match taken {
+        Ok(()) => Ok(selected),
+        Err(Ended::Source(fault)) => Err(fault),
+        Err(Ended::Taker(error)) => Err(error.into()),
     }
 }
 

@@ -3,11 +3,16 @@
 use std::error::Error;
 use std::io;
 use std::ops::Range;
+use std::time::Duration;
 
 use crate::game::{Date, Eco, Game, GameResult, Glimpse, Moments};
 
 /// Error of a source.
 pub type SourceError = Box<dyn Error + Send + Sync>;
+
+/// What lacks games that could not be read, for an error that may pass, is kept for so
+/// long.
+pub const SHORT_ANSWER: Duration = Duration::from_secs(10);
 
 /// Whether an error is one of the system that may be gone the next time: what was not
 /// read then is not to be taken for what there is. A file that ends early stays so.

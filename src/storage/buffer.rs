@@ -76,31 +76,31 @@ impl Window {
     }
 
     /// Returns the `len` bytes at `offset` out of a block that is kept, or `read`
-    /// now; `None` if they are not all in it.
+    /// now; `None` if they are not all in it, or it cannot be read.
     fn block_part<E>(
         &mut self,
         offset: u64,
         len: usize,
         read: impl Fn(u64, usize, &mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<Option<&[u8]>, E> {
+    ) -> Option<&[u8]> {
         let within = offset % BLOCK_BYTES as u64;
         if len as u64 > BLOCK_BYTES as u64 - within {
-            return Ok(None);
+            return None;
         }
         let start = offset - within;
         self.blocks.resize(BLOCKS, CachedBlock::default());
         let number = start / BLOCK_BYTES as u64 % BLOCKS as u64;
         let place = usize::try_from(number).ok();
-        let Some(block) = place.and_then(|place| self.blocks.get_mut(place)) else {
-            return Ok(None);
-        };
+        let block = place.and_then(|place| self.blocks.get_mut(place))?;
         if block.start != start || block.bytes.is_empty() {
             // After an error nothing is kept.
             let mut bytes = std::mem::take(&mut block.bytes);
-            read(start, BLOCK_BYTES, &mut bytes)?;
+            if read(start, BLOCK_BYTES, &mut bytes).is_err() {
+                return None;
+            }
             *block = CachedBlock { start, bytes };
         }
-        Ok(part_of(&block.bytes, start, offset, len))
+        part_of(&block.bytes, start, offset, len)
     }
 
     /// Returns whether `offset` is so close behind the window, or behind the last
@@ -194,8 +194,12 @@ impl ReadBuffer {
             };
             let whole = file_len()?;
             if whole <= SMALL_FILE_BYTES {
-                window.start = 0;
-                read(0, usize::try_from(whole).unwrap_or(0), &mut window.bytes)?;
+                let whole = usize::try_from(whole).unwrap_or(0);
+                if read(0, whole, &mut window.bytes).is_ok() {
+                    window.start = 0;
+                } else {
+                    window.bytes.clear();
+                }
             }
             windows.push(window);
             windows.len() - 1
@@ -211,17 +215,18 @@ impl ReadBuffer {
             WINDOW_BYTES / 4
         };
         if window.part(offset, len).is_none() && window.is_near(offset, most) {
-            // After an error nothing is kept: what was there belongs elsewhere.
+            // After an error nothing is kept, and no more is read than what is asked for.
             let mut bytes = std::mem::take(&mut window.bytes);
-            read(offset, len.max(WINDOW_BYTES), &mut bytes)?;
-            (window.start, window.bytes) = (offset, bytes);
+            if read(offset, len.max(WINDOW_BYTES), &mut bytes).is_ok() {
+                (window.start, window.bytes) = (offset, bytes);
+            }
         }
         if window.part(offset, len).is_some() {
             return Ok(window.part(offset, len).unwrap_or_default());
         }
         window.elsewhere = (offset, len);
         if self.keeps_blocks
-            && let Some(part) = window.block_part(offset, len, &read)?
+            && let Some(part) = window.block_part(offset, len, &read)
         {
             return Ok(part);
         }
@@ -289,6 +294,34 @@ mod tests {
                     if let Ok(got) = buffer.read(1, offset, 46, || Ok(size), read) {
                         assert_eq!(got, wanted, "{offset} after {fails_after} reads");
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_touches_a_bad_sector_cannot_be_read() {
+        let bad = 300_000..300_512_u64;
+        let size = 500_000;
+        for small in [false, true] {
+            let size = if small { 250_000 } else { size };
+            let bad = if small { 100_000..100_512 } else { bad.clone() };
+            for mut buffer in [ReadBuffer::ahead(), ReadBuffer::ahead_of_many()] {
+                let read = |from: u64, len: usize, bytes: &mut Vec<u8>| {
+                    let end = (from + len as u64).min(size);
+                    bytes.clear();
+                    if from < bad.end && end > bad.start {
+                        return Err(());
+                    }
+                    bytes.extend((from..end).map(|at| (at % 251) as u8));
+                    Ok(())
+                };
+                let near = (0..size / 46).map(|record| record * 46);
+                let far = (1..99).map(|jump| jump * 70_001 % size);
+                for offset in near.clone().chain(far).chain(near) {
+                    let is_bad = offset < bad.end && offset + 46 > bad.start;
+                    let got = buffer.read(1, offset, 46, || Ok(size), read);
+                    assert_eq!(got.is_err(), is_bad, "{offset}");
                 }
             }
         }

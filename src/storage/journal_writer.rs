@@ -113,7 +113,9 @@ impl JournalWriter {
         self.owner = journal::encode_owner(label);
         let file = self.file()?;
         journal::write_owner(file.as_ref(), &self.owner).map_err(Error::io(&self.name))?;
-        if file.len().map_err(Error::io(&self.name))? > RECORDS_AT {
+        // A header without records may be damaged, which does not matter.
+        let len = file.len().map_err(Error::io(&self.name))?;
+        if len > RECORDS_AT || !self.records.is_empty() {
             self.read()?;
         }
         Ok(())

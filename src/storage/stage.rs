@@ -204,12 +204,15 @@ impl Drop for Stage<'_> {
         if self.is_finished {
             return;
         }
-        if let Err(error) = self.undo() {
-            log::warn!("{error}; the base is cut back before the next save");
+        match self.undo() {
+            Ok(()) => self.store.end_stage(self.files.keys()),
             // Without the cut, nothing may be written behind the left-over bytes.
-            self.store.leave_stage(self.files.keys());
-        } else {
-            self.store.end_stage(self.files.keys());
+            Err(error @ Error::Io { .. }) => {
+                log::warn!("{error}; the base is cut back before the next save");
+                self.store.leave_stage(self.files.keys());
+            }
+            // Files of another program are not cut; no save is made beside them.
+            Err(error) => log::warn!("{error}; nothing is saved until the base is opened anew"),
         }
     }
 }

@@ -148,11 +148,8 @@ impl Store {
             let directory = self.directory.as_ref();
             // Before anything is changed.
             ensure_fit(directory, opening, &writer.records)?;
-            let known = writer.records.len();
             writer.take_over(opening.label)?;
-            if writer.records.len() != known {
-                ensure_fit(directory, opening, &writer.records)?;
-            }
+            ensure_fit(directory, opening, &writer.records)?;
             // A stage begins with an empty journal, so a record in it was made
             // for the stage.
             if writer.records.is_empty() {

@@ -98,6 +98,7 @@ impl Texts {
         assert_eq!(stored.games, self.games, "an edit of a state that is over");
         if games == self.games {
             return Ok(Saved {
+                is_change: false,
                 volume: None,
                 touched: ChangedTexts::Of(Vec::new()),
                 files,
@@ -111,6 +112,7 @@ impl Texts {
             stored: Arc::clone(&self.stored),
         };
         Ok(Saved {
+            is_change: true,
             volume: Some(Box::new(volume)),
             touched: ChangedTexts::Of(files.clone()),
             files,

@@ -35,7 +35,7 @@ impl Links {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; what is damaged has no links.
+    /// [`Error::Io`] that may pass; what is damaged has no links.
     pub(super) fn of(base: &dyn Base, ids: &[GameId]) -> Result<Links, Error> {
         let mut links = Links::default();
         let mut mentions = HashSet::new();
@@ -45,7 +45,7 @@ impl Links {
             entries.clear();
             let read = base.read_text(*id, &mut text);
             match read.and_then(|()| base.entries(*id, 1, &mut entries)) {
-                Err(error @ Error::Io { .. }) => return Err(error),
+                Err(error) if error.may_pass() => return Err(error),
                 Err(_) => continue,
                 Ok(()) => {}
             }

@@ -164,7 +164,7 @@ const OF_BOOK: &str =
 
 /// Extensions of the folders with the pictures of texts: since `ChessBase` 9,
 /// and before.
-const MEDIA_FOLDERS: [&str; 2] = ["html", "bmp"];
+pub(crate) const MEDIA_FOLDERS: [&str; 2] = ["html", "bmp"];
 
 /// What a folder of pictures is that does not count, for messages.
 pub(crate) const SPARE_FOLDER: &str = "a second folder of this name, in other letter case";

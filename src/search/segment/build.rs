@@ -73,17 +73,7 @@ struct ReadGames {
 }
 
 impl ReadGames {
-    /// Adds a game; one that is damaged as unreadable.
-    ///
-    /// # Errors
-    ///
-    /// One that may pass.
-    fn add(
-        &mut self,
-        header: &SearchedHeader,
-        seed: u64,
-        reader: &mut dyn GamesReader,
-    ) -> Result<(), SourceError> {
+    fn add(&mut self, header: &SearchedHeader, seed: u64, reader: &mut dyn GamesReader) {
         let mut facts = GameBits::of(header);
         let mark = match reader.read_moves(header.number) {
             Ok(game) => {
@@ -92,15 +82,16 @@ impl ReadGames {
                 self.masks.push((header.number, Some(Mask::of(game))));
                 reader.mark()
             }
-            Err(error) if may_pass(&error) => return Err(error),
-            Err(_) => {
+            Err(error) => {
                 facts = facts.unreadable();
-                reader.mark_of(header.number).unwrap_or(0)
+                log::warn!("game {} is not indexed: {error}", header.number);
+                // With a mark that no game has it is read again the next time.
+                let mark = (!may_pass(&error)).then(|| reader.mark_of(header.number));
+                mark.and_then(Result::ok).unwrap_or(0)
             }
         };
         self.games.push((header.number, facts, kept_mark(mark)));
         self.others += 1;
-        Ok(())
     }
 }
 
@@ -135,10 +126,7 @@ impl Collector for IndexReading<'_> {
                 read.masks.push((header.number, None));
                 continue;
             }
-            if let Err(error) = read.add(header, self.seed, reader) {
-                give(ScanEvent::Unreadable(header.number, error));
-                return;
-            }
+            read.add(header, self.seed, reader);
             let count: usize = read.reaches.iter().map(Vec::len).sum();
             if count > MOST_IN_PIECE && !give(ScanEvent::Piece(std::mem::take(&mut read))) {
                 return;
@@ -497,9 +485,7 @@ fn read_games(
                 }
                 return Ok(());
             }
-            ScanEvent::Unreadable(number, error) => {
-                return Err(io::Error::other(format!("game {number}: {error}")));
-            }
+            ScanEvent::Unreadable(..) => {}
             ScanEvent::Searched(count) => {
                 searched = searched.saturating_add(count).min(last);
                 is_stopped = !goes_on(Phase::Reading(searched, last));

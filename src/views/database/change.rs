@@ -82,6 +82,7 @@ impl DatabaseVolume {
         saving.follow(&plan.effects.games, own, last);
         let (volume, touched) = self.next_if_readable(&plan.effects, &before);
         Ok(Saved {
+            is_change: true,
             volume,
             touched,
             files,

@@ -178,6 +178,7 @@ impl DatabaseVolume {
         let before: Vec<_> = games.map(|id| before.remove(id).flatten()).collect();
         let (volume, touched) = self.next_if_readable(&effects, &before);
         Ok(Saved {
+            is_change: true,
             volume,
             touched,
             files,

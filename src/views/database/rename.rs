@@ -38,7 +38,7 @@ impl DatabaseVolume {
             saver.rename_entity(id, &entity).map_err(refusal)?;
             Ok(Vec::new())
         })?;
-        if saved.volume.is_some() {
+        if saved.is_change {
             saved.touched = self.touched_by(kind, id);
         }
         Ok(saved)

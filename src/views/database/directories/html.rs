@@ -8,7 +8,7 @@ mod numbers;
 
 use super::super::DatabaseVolume;
 use super::{Games, RootView};
-use crate::cbh::{self, GameId};
+use crate::cbh::GameId;
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Size};
 use crate::fs::{Error, Text};
 use crate::names;
@@ -170,7 +170,7 @@ impl DatabaseVolume {
             HtmlNode::Fixed(Fixed::Index) => maker.page_of_index()?,
             HtmlNode::Game(id) => match maker.page_of_game(GameId(id)) {
                 // A page that says so would be kept after the error is gone.
-                (_, Some(error @ cbh::Error::Io { .. })) => return Err(error.into()),
+                (_, Some(error)) if error.may_pass() => return Err(error.into()),
                 (page, _) => page,
             },
             HtmlNode::Group(section, id, piece) => {
