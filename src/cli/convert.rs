@@ -129,9 +129,8 @@ fn copy(
     let lines = left_out.first().map(|first| {
         format!("{source}: file that is no part of the base, left out: {count}, first {first}")
     });
-    new_base
-        .make_as_private(&args.source)
-        .map_err(Failure::new)?;
+    let made = new_base.make_as_private(&args.source);
+    made.map_err(Failure::new)?;
     finish(new_base, origin, 0, lines.into_iter().collect())?;
     if quiet {
         return Ok(());
@@ -166,17 +165,18 @@ fn convert(args: &Args, family: cbh2::Family, origin: String, quiet: bool) -> Re
         losses,
         left_out,
     } = converted.map_err(|stop| stopped(args, stop))?;
-    let source = args.source.display();
+    let named = args.source.display();
     let defects = base.defects();
-    let defects = defects.iter().map(|defect| format!("{source}: {defect}"));
+    let defects = defects.iter().map(|defect| format!("{named}: {defect}"));
     let left_out = left_out.iter();
     let left_out = left_out.map(|(path, kind)| format!("{}: {kind}, not copied", path.display()));
-    let lost = losses.lines().map(|line| format!("{source}: {line}"));
+    let lost = losses.lines().map(|line| format!("{named}: {line}"));
     let lines = defects.chain(left_out).chain(lost).collect();
     let code = u8::from(losses.has_content() || base.lacks_remarks());
-    new_base
-        .make_as_private(&args.source)
-        .map_err(Failure::new)?;
+    // The name that was given may have other letter case; an archive has its own.
+    let made_of = source.first().unwrap_or(&args.source);
+    let made = new_base.make_as_private(made_of);
+    made.map_err(Failure::new)?;
     finish(new_base, origin, code, lines)?;
     if !quiet {
         let new = Escaped(args.new.display());

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::password::PasswordFile;
 use super::{Failure, archive, print, progress, signals};
 use crate::archive::{self as format, PackInput};
-use crate::cbh::BaseFiles;
+use crate::cbh::{BaseFiles, Family, FileKind};
 use crate::escape::Escaped;
 
 /// Arguments of `cbfs pack`.
@@ -64,11 +64,14 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         bar.inc(bytes);
         !is_ended.load(Relaxed)
     };
+    // The name that was given may have other letter case.
+    let family = Family::locate(&args.base).map_err(Failure::new)?;
+    let headers = family.default_path(FileKind::Headers);
     let packed = format::pack(
         &args.archive,
         &inputs,
         &options,
-        Some(&args.base),
+        Some(&headers),
         progress,
         &|| parts.ensure_unchanged(),
     );
