@@ -17,6 +17,7 @@ mod headers;
 mod kept_index;
 mod merges;
 mod on_disk;
+mod once;
 mod position_index;
 pub mod referenced;
 mod searched;

@@ -3,8 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::Mutex;
-
+use super::once::ReadOnce;
 use super::{Base, Error};
 use crate::cbh::{Changes, Crossref, EntityId, EntityKind, EntityNames, GameGroup, GameId};
 use crate::names::FileNames;
@@ -21,9 +20,7 @@ struct NamedEntities {
 /// asked.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
-    entities: [OnceLock<Arc<NamedEntities>>; EntityKind::ALL.len()],
-    /// Held by who reads entities: others wait for that.
-    reading: Mutex<()>,
+    entities: [ReadOnce<Arc<NamedEntities>>; EntityKind::ALL.len()],
     /// How many entities of a kind were asked for one by one.
     asked: [AtomicU32; EntityKind::ALL.len()],
 }
@@ -32,33 +29,28 @@ pub(crate) struct Groups {
 const PER_QUESTION: u32 = 32;
 
 impl Groups {
-    /// The entities of a kind. After an error nothing is kept.
+    /// The entities of a kind.
     fn entities(&self, base: &dyn Base, kind: EntityKind) -> Result<&NamedEntities, Error> {
         #[expect(clippy::indexing_slicing, reason = "there is one for each kind")]
-        let entities = &self.entities[kind as usize];
-        if let Some(entities) = entities.get() {
-            return Ok(entities);
-        }
-        let _reading = self.reading.lock();
-        if let Some(entities) = entities.get() {
-            return Ok(entities);
-        }
-        let names = base.entity_names(kind)?;
-        let file_names = OnceLock::new();
-        Ok(entities.get_or_init(|| Arc::new(NamedEntities { names, file_names })))
+        let entities = self.entities[kind as usize].get_or_read(|| {
+            let names = base.entity_names(kind)?;
+            let file_names = OnceLock::new();
+            Ok::<_, Error>(Arc::new(NamedEntities { names, file_names }))
+        });
+        entities.map(AsRef::as_ref)
     }
 
     /// The same after a save. What the entities of a kind are called is worked
     /// out anew where one of them came, went or got another name.
     pub(crate) fn after(&self, changes: &Changes) -> Groups {
         let is_renamed = |kind: EntityKind| changes.renamed.iter().any(|(of, _)| *of == kind);
-        let after = Groups::default();
+        let mut after = Groups::default();
         for (kind, (old, new)) in EntityKind::ALL
             .into_iter()
-            .zip(self.entities.iter().zip(&after.entities))
+            .zip(self.entities.iter().zip(&mut after.entities))
         {
-            if let Some(entities) = old.get().filter(|_| !is_renamed(kind)) {
-                new.get_or_init(|| Arc::clone(entities));
+            if !is_renamed(kind) {
+                new.clone_from(old);
             }
         }
         after

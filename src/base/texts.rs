@@ -16,8 +16,7 @@ pub(crate) use media::{Media, MediaFile};
 
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::Mutex;
-
+use super::once::ReadOnce;
 use super::{Base, Error};
 use crate::cbh::{Body, GameId, GuidingText, Link, TextLanguage};
 use crate::names;
@@ -77,11 +76,9 @@ fn files(id: GameId, text: &GuidingText) -> Vec<TextFile> {
 /// What is known of a base's texts as a whole, worked out when first asked.
 #[derive(Debug, Default)]
 pub(crate) struct GuidingTexts {
-    ids: OnceLock<Arc<[GameId]>>,
-    links: OnceLock<Arc<Links>>,
+    ids: ReadOnce<Arc<[GameId]>>,
+    links: ReadOnce<Arc<Links>>,
     media: OnceLock<Arc<Media>>,
-    /// Held by who reads texts: others wait for that.
-    reading: Mutex<()>,
 }
 
 impl GuidingTexts {
@@ -91,29 +88,24 @@ impl GuidingTexts {
         let links = if keeps_links {
             self.links.clone()
         } else {
-            OnceLock::new()
+            ReadOnce::default()
         };
         GuidingTexts {
             ids: self.ids.clone(),
             links,
             media: self.media.clone(),
-            reading: Mutex::default(),
         }
     }
 
     /// The numbers of all texts, deleted ones too, ascending. To find them,
-    /// every record is looked at, once. After an error nothing is kept.
+    /// every record is looked at, once.
     pub(crate) fn ids(&self, base: &dyn Base) -> Result<&[GameId], Error> {
-        if let Some(ids) = self.ids.get() {
-            return Ok(ids);
-        }
-        let _reading = self.reading.lock();
-        if let Some(ids) = self.ids.get() {
-            return Ok(ids);
-        }
-        let mut ids = Vec::new();
-        base.texts(&mut ids)?;
-        Ok(self.ids.get_or_init(|| ids.into()))
+        let ids = self.ids.get_or_read(|| {
+            let mut ids = Vec::new();
+            base.texts(&mut ids)?;
+            Ok::<_, Error>(ids.into())
+        });
+        ids.map(AsRef::as_ref)
     }
 
     /// Whether all texts have been looked for.
@@ -128,16 +120,10 @@ impl GuidingTexts {
     }
 
     fn links(&self, base: &dyn Base) -> Result<&Links, Error> {
-        let ids = self.ids(base)?;
-        if let Some(links) = self.links.get() {
-            return Ok(links);
-        }
-        let _reading = self.reading.lock();
-        if let Some(links) = self.links.get() {
-            return Ok(links);
-        }
-        let links = Links::of(base, ids)?;
-        Ok(self.links.get_or_init(|| Arc::new(links)))
+        let links = self
+            .links
+            .get_or_read(|| Links::of(base, self.ids(base)?).map(Arc::new));
+        links.map(AsRef::as_ref)
     }
 
     /// Returns the replacement for `address` in a text in `language`: a

@@ -64,10 +64,9 @@ impl Error {
         Error::Io { file, source }
     }
 
-    /// Whether it is an error of the system that may be gone the next time: what was not
-    /// read then is not to be taken for what there is. A file that ends early stays so.
+    /// Whether it is an error of the system that [may pass](storage::may_pass).
     pub(crate) fn may_pass(&self) -> bool {
-        matches!(self, Error::Io { source, .. } if source.kind() != io::ErrorKind::UnexpectedEof)
+        matches!(self, Error::Io { source, .. } if storage::may_pass(source))
     }
 }
 

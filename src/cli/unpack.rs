@@ -113,7 +113,7 @@ enum Format {
     Book,
 }
 
-/// What a file of this name belongs to, or a journal of saves.
+/// The base or book that a file of this name, or a journal of saves, belongs to.
 fn owner_of(name: &OsStr) -> Option<Owner> {
     let path = Path::new(name);
     let journal = name.to_str().and_then(|name| {

@@ -6,21 +6,20 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::game::{Date, Eco, Game, GameResult, Glimpse, Moments};
+use crate::storage;
 
 /// Error of a source.
 pub type SourceError = Box<dyn Error + Send + Sync>;
 
-/// What lacks games that could not be read, for an error that may pass, is kept for so
-/// long.
+/// How long an answer is kept that lacks a game because of an error that may pass.
 pub const SHORT_ANSWER: Duration = Duration::from_secs(10);
 
-/// Whether an error is one of the system that may be gone the next time: what was not
-/// read then is not to be taken for what there is. A file that ends early stays so.
+/// Whether an error is one of the system that [may pass](storage::may_pass).
 pub(super) fn may_pass(error: &SourceError) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error.as_ref());
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<io::Error>() {
-            return error.kind() != io::ErrorKind::UnexpectedEof;
+            return storage::may_pass(error);
         }
         cause = error.source();
     }

@@ -144,6 +144,12 @@ impl fmt::Display for Error {
     }
 }
 
+/// Whether an error of reading may be gone the next time: what was not read then is not
+/// to be taken for what there is. A file that ends early stays so.
+pub(crate) fn may_pass(error: &io::Error) -> bool {
+    error.kind() != io::ErrorKind::UnexpectedEof
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {

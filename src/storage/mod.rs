@@ -50,6 +50,7 @@ pub(crate) use directory::length_and_time;
 pub use directory::{Directory, FolderTree, OpenFile, Stamp, WritableFile};
 pub use disk::{DiskDirectory, DiskFile, Rights, make_as_private};
 pub use error::Error;
+pub(crate) use error::may_pass;
 pub use files_after::FilesAfter;
 pub(crate) use folder::write_whole;
 pub use folder::{

@@ -90,8 +90,9 @@ impl DatabaseVolume {
         })
     }
 
-    /// As [`next`](DatabaseVolume::next); none if that cannot be read now. The save is
-    /// no less one for that: whoever took it for a failed one would save it again.
+    /// As [`next`](DatabaseVolume::next); none if that cannot be read now. That is no
+    /// error: the save is stored, and a caller that was told of an error would store it
+    /// again.
     pub(super) fn next_if_readable(
         &self,
         effects: &Effects,
