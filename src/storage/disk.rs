@@ -231,8 +231,12 @@ impl DiskDirectory {
     }
 
     fn unwritable(&self, name: &OsStr, mode: libc::mode_t) -> Option<String> {
+        if mode & 0o222 == 0 {
+            return Some("cannot be written, its mode allows it to nobody".to_owned());
+        }
         let allowed = faccessat(&self.folder, name, AccessFlags::W_OK, AtFlags::empty());
-        (mode & 0o222 == 0 || allowed.is_err()).then(|| "cannot be written".to_owned())
+        let error = io::Error::from(allowed.err()?);
+        Some(format!("cannot be written: {error}"))
     }
 
     /// Creates a file with the usual rights of a program's files, ignoring the
@@ -567,7 +571,8 @@ mod tests {
         std::fs::create_dir(at("folder")).unwrap();
         let because = |name: &str| directory.unwritable_because(OsStr::new(name));
         assert_eq!((because("plain"), because("missing")), (None, None));
-        assert_eq!(because("closed").as_deref(), Some("cannot be written"));
+        let to_nobody = Some("cannot be written, its mode allows it to nobody");
+        assert_eq!(because("closed").as_deref(), to_nobody);
         let (linked, folder) = (several_names(2), not_regular(SFlag::S_IFDIR));
         assert_eq!(because("linked"), Some(linked.to_string()));
         assert_eq!(because("folder"), Some(folder.to_string()));
@@ -589,7 +594,7 @@ mod tests {
         close(0o555);
         let why = directory.closed_because();
         close(0o755);
-        assert_eq!(why.as_deref(), Some("cannot be written"));
+        assert_eq!(why.as_deref(), to_nobody);
     }
 
     #[test]

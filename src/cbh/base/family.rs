@@ -886,15 +886,16 @@ mod tests {
         assert_eq!(because(&path), None);
         let why = |name: &str, why| Some(format!("{}: {why}", at(name).display()));
         let set_mode = |name, mode| fs::set_permissions(at(name), Permissions::from_mode(mode));
+        let to_nobody = "cannot be written, its mode allows it to nobody";
         for name in ["Base.cbg", ".Base.cbfs-journal"] {
             fs::write(at(name), "").unwrap();
             set_mode(name, 0o444).unwrap();
-            assert_eq!(because(&path), why(name, "cannot be written"));
+            assert_eq!(because(&path), why(name, to_nobody));
             set_mode(name, 0o644).unwrap();
         }
         set_mode(".", 0o555).unwrap();
         let folder = directory.path().display();
-        assert_eq!(because(&path), Some(format!("{folder}: cannot be written")));
+        assert_eq!(because(&path), Some(format!("{folder}: {to_nobody}")));
         set_mode(".", 0o755).unwrap();
         assert_eq!(because(&path), None);
         // With the journal's name the longest one is full.
