@@ -12,6 +12,7 @@
 //! game has the number.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, DirBuilder};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -378,6 +379,11 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
     pairs.iter().map(byte).collect()
 }
 
+/// The number of a merge in the name of its file.
+fn number_in(name: &OsStr) -> Option<u32> {
+    name.to_str()?.strip_suffix(".txt")?.parse().ok()
+}
+
 /// Where the merges of one base are kept.
 #[derive(Debug)]
 pub struct Merges {
@@ -393,15 +399,24 @@ impl Merges {
     }
 
     /// The files, the oldest first.
-    fn all(&self) -> Vec<(u32, PathBuf)> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let files = entries.filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            Some((name.strip_suffix(".txt")?.parse().ok()?, entry.path()))
-        });
-        let mut files: Vec<_> = files.collect();
+    fn all(&self) -> io::Result<Vec<(u32, PathBuf)>> {
+        self.list().map_err(|error| about(&self.folder, &error))
+    }
+
+    fn list(&self) -> io::Result<Vec<(u32, PathBuf)>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut files = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            if let Some(number) = number_in(&entry.file_name()) {
+                files.push((number, entry.path()));
+            }
+        }
         files.sort_unstable();
-        files
+        Ok(files)
     }
 
     /// Writes a merge to a file, which is on the disk afterwards.
@@ -410,7 +425,7 @@ impl Merges {
     ///
     /// That of the file, with its name.
     pub fn keep(&self, merged: &Merged) -> io::Result<PathBuf> {
-        let all = self.all();
+        let all = self.all()?;
         let next = all.last().map_or(1, |(number, _)| number.saturating_add(1));
         let path = self.folder.join(format!("{next}.txt"));
         let kept = self.write(&path, merged);
@@ -444,7 +459,7 @@ impl Merges {
     ///
     /// That of the file, with its name.
     pub fn last(&self) -> io::Result<Option<(PathBuf, Merged)>> {
-        let Some((_, path)) = self.all().pop() else {
+        let Some((_, path)) = self.all()?.pop() else {
             return Ok(None);
         };
         let read = || {
