@@ -1,7 +1,7 @@
 //! The bases and books of a folder, and what each is called.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub(crate) fn bases_in(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let path = entry.path();
-        if is_headers(&path) || is_book(&path) || is_archive(&path) {
+        if is_of_base(&path) && is_shown(&path) {
             let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
             if is_link { &mut links } else { &mut paths }.push(path);
         }
@@ -46,14 +46,9 @@ fn add_links(paths: &mut Vec<PathBuf>, mut links: Vec<PathBuf>) {
     paths.extend(links.into_iter().filter(|link| places.insert(place(link))));
 }
 
-/// Whether this is the file of headers of a base.
-fn is_headers(path: &Path) -> bool {
-    AnyFamily::is_headers(path) && is_shown(path)
-}
-
-/// Whether this is an archive.
-fn is_archive(path: &Path) -> bool {
-    archive::has_archive_extension(path) && is_shown(path)
+/// Whether a file of this name is one of headers, an archive, or stands for a book.
+fn is_of_base(path: &Path) -> bool {
+    AnyFamily::is_headers(path) || stands_for_book(path) || archive::has_archive_extension(path)
 }
 
 /// Which of several with one name has it: a base before one in the newer
@@ -67,16 +62,24 @@ fn rank(path: &Path) -> u8 {
     }
 }
 
-/// Whether this is the file that stands for a book.
-fn is_book(path: &Path) -> bool {
-    stands_for_book(path) && is_shown(path)
-}
-
 /// Whether this is a file, and not hidden: what macOS puts beside each file is
-/// called as that is.
+/// called as that is. What cannot be looked at is shown, and tells why it cannot be
+/// opened; but not a link that leads to nothing.
 fn is_shown(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
-    !name.as_encoded_bytes().starts_with(b".") && path.is_file()
+    !name.as_encoded_bytes().starts_with(b".") && may_be_file(fs::metadata(path))
+}
+
+fn may_be_file(looked_at: io::Result<Metadata>) -> bool {
+    match looked_at {
+        Ok(stat) => stat.is_file(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound && !is_loop(&error),
+    }
+}
+
+/// Whether links lead to each other.
+fn is_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ELOOP)
 }
 
 fn named(paths: Vec<PathBuf>) -> Vec<(String, PathBuf)> {
@@ -114,6 +117,7 @@ mod tests {
     use super::*;
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn bases_and_books_are_named_by_their_stems() {
@@ -142,6 +146,18 @@ mod tests {
         let bases = bases_in(directory.path()).unwrap();
         let names: Vec<&str> = bases.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["B", "a", "a.cbv", "a.ctg", "b", "e", "g"]);
+    }
+
+    #[test]
+    fn what_cannot_be_looked_at_may_be_a_base() {
+        let looked_at = |code| may_be_file(Err(io::Error::from_raw_os_error(code)));
+        let codes = [libc::EIO, libc::EACCES, libc::ENOENT, libc::ELOOP];
+        assert_eq!(codes.map(looked_at), [true, true, false, false]);
+        let directory = tempfile::tempdir().unwrap();
+        let link = |to: &str, name: &str| symlink(to, directory.path().join(name)).unwrap();
+        link("nothing", "a.cbh");
+        link("b.cbh", "b.cbh");
+        assert!(bases_in(directory.path()).unwrap().is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! made from, nor what is saved meanwhile.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,7 +93,13 @@ impl KeptIndex {
         if state.segment.is_none() && state.looks_again(&path) {
             match Segment::open(&path) {
                 Ok(segment) => state.segment = Some(Arc::new(segment)),
-                Err(error) => log::info!("{}: {error}", path.display()),
+                Err(error) => {
+                    log::info!("{}: {error}", path.display());
+                    if error.kind() != io::ErrorKind::InvalidData {
+                        // It may be there the next time.
+                        state.looked_at = None;
+                    }
+                }
             }
         }
         state.segment.clone()

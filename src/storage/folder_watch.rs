@@ -69,11 +69,25 @@ impl Relisting {
         self.left = self.left.saturating_sub(1);
         is_due
     }
+
+    /// Notes that the folder could not be listed: so it has to be again.
+    pub fn note_failure(&mut self) {
+        self.identity.clear();
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_could_not_be_listed_is_listed_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut relisting = Relisting::default();
+        while relisting.is_due(folder.path()) {}
+        relisting.note_failure();
+        assert!(relisting.is_due(folder.path()));
+    }
 
     #[test]
     fn a_folder_is_listed_again_until_its_clock_has_ticked() {

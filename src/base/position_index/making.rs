@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -16,6 +16,10 @@ use crate::search::{Phase, Segment};
 /// row, so that a constant load does not stop it.
 const REST: Duration = Duration::from_millis(5);
 const MOST_RESTS: u32 = 20;
+
+/// After this time it is tried again to make an index that could not be made: whatever
+/// was in the way, such as a full disk, may be gone.
+const AGAIN_AFTER: Duration = Duration::from_secs(600);
 
 /// A thread that makes an index, with low priority.
 #[derive(Debug, Default)]
@@ -35,15 +39,28 @@ struct SharedWork {
     done: AtomicUsize,
     /// Whether somebody asked for something since it looked last.
     is_asked: AtomicBool,
-    failed: Mutex<Option<String>>,
+    failed: Mutex<Option<Failure>>,
+}
+
+/// That an index could not be made.
+#[derive(Debug)]
+struct Failure {
+    why: String,
+    at: Instant,
+}
+
+impl Failure {
+    fn is_recent(&self) -> bool {
+        self.at.elapsed() < AGAIN_AFTER
+    }
 }
 
 impl IndexMaking {
     /// Begins to make the index of a base in `path`, unless that is under way, was
-    /// stopped, or has failed.
+    /// stopped, or has just failed.
     pub fn start(&self, base: &Arc<dyn Base>, opened: FilesState, path: PathBuf) {
         let work = Arc::clone(&self.work);
-        if self.failed().is_some()
+        if work.failed.lock().as_ref().is_some_and(Failure::is_recent)
             || work.is_stopping.load(Relaxed)
             || work.is_on.swap(true, Relaxed)
         {
@@ -93,7 +110,8 @@ impl IndexMaking {
 
     /// Why it has failed, if so.
     pub fn failed(&self) -> Option<String> {
-        self.work.failed.lock().clone()
+        let failed = self.work.failed.lock();
+        failed.as_ref().map(|failure| failure.why.clone())
     }
 }
 
@@ -101,7 +119,8 @@ impl SharedWork {
     fn fail(&self, why: &str) {
         let why = format!("cannot be made, answers come from a search: {why}");
         log::warn!("the index of positions {why}");
-        *self.failed.lock() = Some(why);
+        let at = Instant::now();
+        *self.failed.lock() = Some(Failure { why, at });
     }
 
     fn run(&self, base: &dyn Base, opened: FilesState, path: &Path) {
@@ -114,7 +133,10 @@ impl SharedWork {
         let made = make_index(base, opened, path, &mut goes_on);
         let made = made.and_then(|is_made| Ok(is_made.then(|| Segment::open(path)).transpose()?));
         match made {
-            Ok(made) => *self.made.lock() = made.map(Arc::new),
+            Ok(made) => {
+                *self.made.lock() = made.map(Arc::new);
+                *self.failed.lock() = None;
+            }
             Err(fault) => self.fail(&format!("{}: {fault}", path.display())),
         }
         self.is_on.store(false, Relaxed);

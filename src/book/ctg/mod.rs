@@ -259,11 +259,9 @@ impl CtgBook {
     /// Returns whether the directory leads a position of the page to the page,
     /// by the same node. If not, the directory does not belong to the pages.
     fn is_in_place(&self, page: u64, node: u64) -> io::Result<bool> {
-        let is_led_here = |signature: &[u8]| {
-            let route = self.route(hash(signature));
-            route.is_ok_and(
-                |route| matches!(route, Route::Page { node: known, .. } if known == node),
-            )
+        let is_led_here = |signature: &[u8]| -> io::Result<bool> {
+            let route = self.route(hash(signature))?;
+            Ok(matches!(route, Route::Page { node: known, .. } if known == node))
         };
         let offset = offset_of(page);
         let is_in_place = self.cache.with(self.file.as_ref(), offset, |bytes| {
@@ -272,8 +270,12 @@ impl CtgBook {
                 .filter_map(Result::ok)
                 .peekable();
             // An empty page has no misplaced position.
-            records.peek().is_none() || records.any(|record| is_led_here(record.signature))
-        })?;
+            let mut is_in_place = records.peek().is_none();
+            for record in records {
+                is_in_place = is_in_place || is_led_here(record.signature)?;
+            }
+            io::Result::Ok(is_in_place)
+        })??;
         if !is_in_place {
             let what = "the directory leads the positions of this page elsewhere";
             self.defects.note(on_page(offset, Malformed::new(0, what)));

@@ -77,9 +77,11 @@ impl BookSource {
     fn files(&self) -> Vec<PathBuf> {
         let mut known = self.known.lock();
         if known.relisting.is_due(folder_of(&self.path)) {
-            // Where nothing can be listed, the file that was named counts.
-            let files = book::files_of(&self.path);
-            known.files = files.unwrap_or_else(|_| vec![self.path.clone()]);
+            known.files = book::files_of(&self.path).unwrap_or_else(|_| {
+                // Where nothing can be listed, the file that was named counts.
+                known.relisting.note_failure();
+                vec![self.path.clone()]
+            });
         }
         known.files.clone()
     }

@@ -249,8 +249,10 @@ impl Bases for BasesFolder {
         if !is_due {
             return Ok(None);
         }
-        let bases = bases_in(&self.path);
-        let bases = bases.map_err(|error| format!("{}: {error}", self.path.display()))?;
+        let bases = bases_in(&self.path).map_err(|error| {
+            self.relisting.lock().note_failure();
+            format!("{}: {error}", self.path.display())
+        })?;
         let bases = bases.into_iter();
         let bases = bases.map(|(name, path)| BaseInFolder { name, path });
         Ok(Some(bases.collect()))
