@@ -9,6 +9,7 @@ use indicatif::ProgressBar;
 use super::{Failure, print, progress};
 use crate::cbh::{ChangeError, CodePage, Family, GameId, OpenBase, Options, SaveError, Saver};
 use crate::search::GameSet;
+use crate::storage;
 
 /// So many games are changed in one transaction: what it takes of memory and of the
 /// journal depends on that, not on the base.
@@ -106,24 +107,48 @@ pub(super) fn look<T>(
     tell(&mut saver).map_err(|error| failed(path, error.into()))
 }
 
+/// A save that failed.
+pub(super) struct SaveFailure {
+    pub(super) failure: Failure,
+    /// Whether what was to be saved is in the journal of the base nevertheless.
+    pub(super) is_stored: bool,
+}
+
 /// Saves what `tell` plans, in one transaction that is on the disk afterwards.
 pub(super) fn save(
     (base, path): (&OpenBase, &Path),
     tell: impl FnOnce(&mut Saver<'_>) -> Result<(), SaveError>,
-) -> Result<(), Failure> {
+) -> Result<(), SaveFailure> {
+    let not_stored = |error| SaveFailure {
+        failure: failed(path, error),
+        is_stored: false,
+    };
     let mut saver = Saver::new(&base.database, SystemTime::now());
     let planned = tell(&mut saver).and_then(|()| saver.finish());
-    let plan = planned.map_err(|error| failed(path, error.into()))?;
-    let saved = base.store.commit(&plan.transaction);
-    let saved = saved.and_then(|_| base.store.sync());
-    saved.map_err(|error| failed(path, error.into()))
+    let plan = planned.map_err(|error| not_stored(error.into()))?;
+    let committed = base.store.commit(&plan.transaction);
+    committed.map_err(|error| not_stored(error.into()))?;
+    base.store.sync().map_err(|error| SaveFailure {
+        failure: Failure::about(path, waiting(&error, path)),
+        is_stored: true,
+    })
 }
 
 /// Lets go of a base, whose saves are in its files afterwards.
 pub(super) fn close(base: OpenBase, path: &Path) -> Result<(), Failure> {
     let OpenBase { database, store } = base;
     drop(database);
-    store.close().map_err(|error| failed(path, error.into()))
+    let closed = store.close();
+    closed.map_err(|error| Failure::about(path, waiting(&error, path)))
+}
+
+/// Why saves could not be brought into the files of a base, and what to do.
+pub(super) fn waiting(error: &storage::Error, path: &Path) -> String {
+    format!(
+        "{error}; nothing is lost: saves that are not in the base yet wait in its journal; run \
+         `cbfs check --repair {}` when this is solved",
+        path.display()
+    )
 }
 
 /// Marks games as deleted, or takes that back, once the user agrees.
@@ -180,8 +205,12 @@ fn mark_each(
             let mut now = now.iter();
             now.try_for_each(|id| saver.set_deleted(*id, !restores))
         });
-        saved.map_err(|failure| failure.after(done, games.count() as usize, SAME_AGAIN))?;
-        done += now.len();
+        let stored = now.len();
+        saved.map_err(|SaveFailure { failure, is_stored }| {
+            let done = if is_stored { done + stored } else { done };
+            failure.after(done, games.count() as usize, SAME_AGAIN)
+        })?;
+        done += stored;
         bar.inc(now.len() as u64);
     }
     Ok(())

@@ -219,7 +219,10 @@ fn repair(args: &Args, report: &mut CheckReport, quiet: bool) -> Result<(), Fail
         tell(report, &bar, (&base.database, &files), &defect, true);
     });
     bar.finish_and_clear();
-    let closed = base.store.close().map_err(|error| failed(error.into()));
+    let closed = base.store.close().map_err(|error| {
+        let why = change::waiting(&error, &args.source);
+        not_checked(format_args!("{}: {why}", args.source.display()))
+    });
     repaired.map_err(failed)?;
     closed
 }

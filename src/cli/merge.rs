@@ -206,10 +206,12 @@ impl PartialMerge<'_> {
         let mut done = 0;
         for games in self.merged.parts(self.at_once) {
             let saved = change::save((base, path), |saver| tell(saver, games.clone()));
-            let again = saved.and_then(|()| {
+            if saved.as_ref().err().is_none_or(|failed| failed.is_stored) {
                 done += self.merged.count_games(&games);
-                base.reopen(path).map_err(Failure::new)
-            });
+            }
+            let again = saved
+                .map_err(|failed| failed.failure)
+                .and_then(|()| base.reopen(path).map_err(Failure::new));
             again.map_err(|failure| Unfinished {
                 done,
                 failure: failure.after(done, self.merged.count_games(&ALL_GAMES), self.advice),
