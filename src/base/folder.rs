@@ -73,13 +73,8 @@ fn is_shown(path: &Path) -> bool {
 fn may_be_file(looked_at: io::Result<Metadata>) -> bool {
     match looked_at {
         Ok(stat) => stat.is_file(),
-        Err(error) => error.kind() != io::ErrorKind::NotFound && !is_loop(&error),
+        Err(error) => !matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ELOOP)),
     }
-}
-
-/// Whether links lead to each other.
-fn is_loop(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::ELOOP)
 }
 
 fn named(paths: Vec<PathBuf>) -> Vec<(String, PathBuf)> {

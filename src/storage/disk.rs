@@ -232,7 +232,7 @@ impl DiskDirectory {
 
     fn unwritable(&self, name: &OsStr, mode: libc::mode_t) -> Option<String> {
         if mode & 0o222 == 0 {
-            return Some("cannot be written, its mode allows it to nobody".to_owned());
+            return Some("its mode lets nobody write it".to_owned());
         }
         let allowed = faccessat(&self.folder, name, AccessFlags::W_OK, AtFlags::empty());
         let error = io::Error::from(allowed.err()?);
@@ -571,7 +571,7 @@ mod tests {
         std::fs::create_dir(at("folder")).unwrap();
         let because = |name: &str| directory.unwritable_because(OsStr::new(name));
         assert_eq!((because("plain"), because("missing")), (None, None));
-        let to_nobody = Some("cannot be written, its mode allows it to nobody");
+        let to_nobody = Some("its mode lets nobody write it");
         assert_eq!(because("closed").as_deref(), to_nobody);
         let (linked, folder) = (several_names(2), not_regular(SFlag::S_IFDIR));
         assert_eq!(because("linked"), Some(linked.to_string()));

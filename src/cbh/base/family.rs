@@ -886,7 +886,7 @@ mod tests {
         assert_eq!(because(&path), None);
         let why = |name: &str, why| Some(format!("{}: {why}", at(name).display()));
         let set_mode = |name, mode| fs::set_permissions(at(name), Permissions::from_mode(mode));
-        let to_nobody = "cannot be written, its mode allows it to nobody";
+        let to_nobody = "its mode lets nobody write it";
         for name in ["Base.cbg", ".Base.cbfs-journal"] {
             fs::write(at(name), "").unwrap();
             set_mode(name, 0o444).unwrap();
