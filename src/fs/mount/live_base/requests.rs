@@ -84,10 +84,13 @@ impl LiveBase {
         Ok(Attr { version, ..attr })
     }
 
-    /// Returns the attributes of the answer that had this mark before a save.
+    /// Returns the attributes of the answer that had this mark before a save. They have
+    /// no version: no node of the kernel is of it any more.
     pub(crate) fn earlier_attr(&self, ino: Ino, mark: u32) -> Result<Attr, Error> {
         let earlier = self.earlier_asked(ino, mark).ok_or(Error::Stale)?;
-        earlier.attr_of(&earlier.volume.node(ino)?)
+        let attr = earlier.attr_of(&earlier.volume.node(ino)?)?;
+        let version = None;
+        Ok(Attr { version, ..attr })
     }
 
     /// Which of the contents of a file was told last.
