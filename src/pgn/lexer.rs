@@ -273,7 +273,7 @@ impl<'t> Lexer<'t> {
                 break;
             }
             let rest = self.slice(place.offset, self.text.len());
-            let len = if byte == b'%' && place.offset == place.line_start {
+            let len = if byte == b'%' && self.is_at_line(place) {
                 line_len(rest)
             } else if self.has_ellipsis(place.offset) {
                 1
@@ -288,6 +288,13 @@ impl<'t> Lexer<'t> {
             }
         }
         place
+    }
+
+    /// Whether nothing stands before a place in its line, but for the mark that some
+    /// texts begin with.
+    fn is_at_line(&self, place: TextPlace) -> bool {
+        let before = self.slice(place.line_start, place.offset);
+        before.is_empty() || before == b"\xef\xbb\xbf"
     }
 
     fn blank_len(&self, rest: &[u8]) -> usize {

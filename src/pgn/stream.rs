@@ -819,8 +819,8 @@ impl ScanState {
         }
         let is_of_roster = roster_bit(line) != 0;
         if !begins_tag_pair(line) {
-            return self.is_apart
-                && (is_of_roster || (begins_loose_tag(line) && self.has_result(text)));
+            return is_of_roster && self.is_apart
+                || (is_of_roster || begins_loose_tag(line)) && self.has_result(text);
         }
         // A tag amid moves begins no game.
         self.is_apart
@@ -922,7 +922,7 @@ impl ScanState {
         let mut at = 0;
         if !in_comment {
             // A quotation begins no game either: its other lines are no PGN.
-            if line.first() == Some(&b'%') || line.trim_ascii_start().starts_with(b">") {
+            if is_escaped(line) || line.trim_ascii_start().starts_with(b">") {
                 return begins;
             }
             if let Some(at) = words_before_tags(line).filter(|_| self.is_between_games()) {
@@ -987,7 +987,7 @@ impl ScanState {
             return false;
         }
         if !self.in_comment {
-            if line.first() == Some(&b'%') {
+            if is_escaped(line) {
                 return false;
             }
             rest = line_begin(rest);
@@ -1096,6 +1096,11 @@ fn once_bit(line: &[u8]) -> u8 {
 /// Whether what was read of a line is all of it.
 fn is_whole_line(line: &[u8]) -> bool {
     matches!(line.last(), Some(b'\n' | b'\r'))
+}
+
+/// Whether a line is none of PGN: it begins with `%`.
+pub(super) fn is_escaped(line: &[u8]) -> bool {
+    without_mark(line).first() == Some(&b'%')
 }
 
 /// A line without the mark that some texts begin with.

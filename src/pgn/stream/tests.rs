@@ -256,6 +256,24 @@ fn a_game_of_tags_only_takes_no_other_with_it() {
 }
 
 #[test]
+fn a_tag_in_another_form_begins_a_game_right_below_a_result() {
+    for tag in ["[White z]", "[X:Y \"1\"]", "[my-tag \"1\"]"] {
+        let text = format!("[Event \"A\"]\n\n1. d4 1-0\n{tag}\n[Event \"L\"]\n\n1. e4 0-1\n");
+        assert_eq!(lines(&text), [1, 4], "{tag}");
+    }
+    let amid = "[Event \"A\"]\n\n1. d4\n[X:Y \"1\"]\nd5 1-0\n";
+    assert_eq!(lines(amid), [1]);
+}
+
+#[test]
+fn an_escaped_line_is_none_behind_the_mark_of_a_text_too() {
+    let text = format!("\u{feff}% 1. d4 of x\n{GAME}");
+    let games = read_in_both_ways(&text);
+    let games: Vec<_> = games.iter().map(|(line, _, game)| (*line, game)).collect();
+    assert_eq!(games, [(2, &Ok("A".to_owned()))]);
+}
+
+#[test]
 fn a_broken_tag_pair_takes_no_game_apart() {
     for tag in [
         "[Foo-Bar \"x\"]",

@@ -9,7 +9,7 @@
 use std::ops::RangeInclusive;
 
 use super::prose::{begins_unseen, prose_len, unseen_len};
-use super::{lacks_bracket, lines_in, roster_bit};
+use super::{is_escaped, lacks_bracket, lines_in, roster_bit};
 use crate::pgn::braces::{begins_loose_tag, begins_tag_pair};
 use crate::pgn::error::quoted;
 use crate::pgn::lenient::is_position;
@@ -194,7 +194,7 @@ impl Signs {
     /// Whether a line, or it with those before it, has signs of a game. So it is
     /// of bytes that no text has.
     pub(super) fn are_in(&mut self, line: &[u8]) -> bool {
-        if line.first() == Some(&b'%') {
+        if is_escaped(line) {
             return false;
         }
         let is_of_text = |byte: &u8| !byte.is_ascii_control() || b"\t\r\n\x0c\x1a".contains(byte);
