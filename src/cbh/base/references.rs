@@ -141,8 +141,7 @@ impl Database {
     }
 
     /// As [`references`](Database::references). Dangling references are passed
-    /// to `lost`. Without a file of teams or tags, nothing is known about their
-    /// references.
+    /// to `lost`, also those to a file that is missing.
     pub(in crate::cbh) fn count_references(
         &self,
         lost: &mut dyn FnMut(Dangling),
@@ -166,7 +165,7 @@ impl Database {
                 let Some(list) = references.of_file(file) else {
                     continue;
                 };
-                if !count(list, id, record.id) && self.storage(file).is_some() {
+                if !count(list, id, record.id) {
                     let game = record.id;
                     lost(Dangling {
                         game,

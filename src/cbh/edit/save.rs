@@ -183,7 +183,8 @@ impl<'a> Saver<'a> {
             extended: ExtendedRecord::decode(old_extended.as_deref().unwrap_or_default()),
         };
         let mut records = before;
-        let tells_more = self.set_headers(&mut records, Some(read), edited)?;
+        let set = self.set_headers(&mut records, Some(read), edited)?;
+        let edited = &*set.with_code_kept(edited);
         let names = self.names(&records, edited)?;
         let page = self.database.code_page();
         let old_text = foreign_tags::stored_text(&stored, page);
@@ -191,7 +192,7 @@ impl<'a> Saver<'a> {
         let new = rewrite_settled(id, &stored, read, edited, page)?;
         self.set_content(&mut records, &before, (&stored, read), (&new, edited))?;
         let is_top_game_no_more = read.headers.is_top_game && !edited.headers.is_top_game;
-        if records == before && !tells_more && !is_top_game_no_more {
+        if records == before && !set.tells_more && !is_top_game_no_more {
             return Ok(());
         }
         self.is_changed = true;
@@ -277,7 +278,8 @@ impl<'a> Saver<'a> {
         };
         let mut records = before;
         self.event = past.map(|past| past.event).unwrap_or_default();
-        self.set_headers(&mut records, None, game)?;
+        let set = self.set_headers(&mut records, None, game)?;
+        let game = &*set.with_code_kept(game);
         let names = if self.entities.have_whole_names() {
             None
         } else {
@@ -1269,6 +1271,12 @@ mod tests {
         let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
         assert!(base.database.teams.is_some());
         let (last, game) = (base.database.last_id(), read(&base, GameId(2)));
+        let mut saver = Saver::new(&base.database, SystemTime::UNIX_EPOCH);
+        let refused = saver.append(&game).unwrap_err().to_string();
+        assert!(refused.contains("records claimed, 1 found"), "{refused}");
+        drop(saver);
+        crate::cbh::repair(&base, &|_| {}, &mut |_| {}).unwrap();
+        base.reopen(&path).unwrap();
         let before = games_of(&base.database);
         for new in 1..3 {
             saved(&mut base, |saver| {
@@ -1381,6 +1389,60 @@ mod tests {
             };
             let missing = format!(".{extension}, which had them, is missing");
             assert!(field == wanted && why.ends_with(&missing), "{field} {why}");
+        }
+    }
+
+    #[test]
+    fn a_game_whose_teams_and_label_are_in_a_missing_file_is_edited_and_keeps_their_numbers() {
+        let (_folder, path) = samples::copy_of("sample");
+        for extension in ["cbe", "cbl"] {
+            std::fs::remove_file(path.with_extension(extension)).unwrap();
+        }
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        for id in [GameId(2), GameId(13)] {
+            let numbers = |base: &OpenBase| {
+                let bytes = base.database.extended_bytes(id).unwrap().unwrap();
+                let record = ExtendedRecord::decode(&bytes);
+                [record.white_team, record.black_team, record.tag]
+            };
+            let before = numbers(&base);
+            assert_ne!(before, [-1; 3]);
+            let mut game = read(&base, id);
+            game.headers.round = 77;
+            saved(&mut base, |saver| saver.replace(id, &game).unwrap());
+            base.reopen(&path).unwrap();
+            assert_eq!(read(&base, id).headers.round, 77);
+            assert_eq!(numbers(&base), before);
+        }
+    }
+
+    #[test]
+    fn the_opening_code_of_a_game_of_chess960_is_kept_in_another_tag() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let fen = "nrbbqkrn/pppppppp/8/8/8/8/PPPPPPPP/NRBBQKRN w GBgb - 0 1";
+        let game = Game {
+            start: Start::from_fen(fen, CastlingMode::Chess960).unwrap(),
+            headers: Headers {
+                eco: crate::game::Eco::from_code("A55"),
+                ..Headers::default()
+            },
+            ..Game::default()
+        };
+        let kept = [("ECO".to_owned(), "A55".to_owned())];
+        let last = saved(&mut base, |saver| {
+            saver.append(&game).unwrap();
+        });
+        base.reopen(&path).unwrap();
+        let appended = read(&base, GameId(last));
+        assert!(appended.start.is_chess960);
+        assert_eq!(appended.headers.eco, None);
+        assert_eq!(appended.foreign_tags, kept);
+        // The same again, and by a save of a game that was none of Chess960.
+        for (id, game) in [(GameId(last), &appended), (GameId(2), &game)] {
+            saved(&mut base, |saver| saver.replace(id, game).unwrap());
+            base.reopen(&path).unwrap();
+            assert_eq!(read(&base, id).foreign_tags, kept);
         }
     }
 

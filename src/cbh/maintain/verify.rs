@@ -1,5 +1,7 @@
 //! Check of the entity files against the games.
 
+use std::collections::BTreeMap;
+
 use crate::cbh::base::database::record_offset;
 use crate::cbh::base::references::{Dangling, ReferenceCount};
 use crate::cbh::entities::{EntityFile, EntityKind, EntityLayout};
@@ -30,12 +32,27 @@ impl Database {
     ///
     /// [`Error::Io`]; the defects found before were reported.
     pub fn verify_entities(&self, report: &mut dyn FnMut(Defect)) -> Result<(), Error> {
+        let mut missing = BTreeMap::new();
         let references = self.count_references(&mut |dangling| {
-            // A damaged header is reported separately.
-            if !self.is_headless(dangling.entity.0) {
+            let file = dangling.entity.0;
+            if self.family().path(file).is_none() {
+                missing.entry(file).or_insert(dangling.game);
+            } else if self.storage(file).is_some() && !self.is_headless(file) {
+                // A file that is damaged as a whole is reported separately.
                 report(defect(dangling));
             }
         })?;
+        for (file, game) in missing {
+            let what = format!(
+                "the file is missing, to which games refer, first game {}",
+                game.0
+            );
+            report(Defect {
+                file: file.extension(),
+                offset: 0,
+                what,
+            });
+        }
         let of = |kind| Some(references.kinds.of(kind).as_slice());
         let players = of(EntityKind::Player);
         self.verify_file(FileKind::Players, &self.players, players, report)?;
@@ -108,7 +125,7 @@ mod tests {
 
     use super::*;
     use crate::cbh::Options;
-    use crate::cbh::base::copy_of_sample;
+    use crate::cbh::base::{copy_of_sample, samples};
 
     #[test]
     fn teams_and_labels_are_not_said_to_be_without_a_game_where_the_cbj_is_unreadable() {
@@ -153,6 +170,23 @@ mod tests {
             bytes[4] = 124;
         };
         assert_eq!(found(&longer), [""; 0]);
+    }
+
+    #[test]
+    fn a_missing_file_of_teams_or_labels_that_games_refer_to_is_reported_once() {
+        let (_folder, path) = samples::copy_of("sample");
+        for extension in ["cbe", "cbl"] {
+            fs::remove_file(path.with_extension(extension)).unwrap();
+        }
+        let database = Database::open(&path, &Options::default()).unwrap();
+        let found = samples::defects(&database);
+        assert_eq!(
+            found.into_iter().collect::<Vec<_>>(),
+            [
+                ".cbe at the file is missing, to which games refer, first game",
+                ".cbl at the file is missing, to which games refer, first game",
+            ]
+        );
     }
 
     #[test]

@@ -344,6 +344,15 @@ impl<'a> EntityEdits<'a> {
         Entity::decode(file, data, page).map_err(SaveError::malformed(file))
     }
 
+    /// As [`entity`](EntityEdits::entity); `None` if there is no such record: a
+    /// game may keep the number of a label that its base does not have.
+    pub(super) fn entity_if_any(&mut self, name: EntityRef) -> Result<Option<Entity>, SaveError> {
+        match self.entity(name) {
+            Err(SaveError::Entity(_, EditError::NotThere(_))) => Ok(None),
+            entity => entity.map(Some),
+        }
+    }
+
     /// Returns the data of a record.
     pub(super) fn data(&mut self, (file, id): EntityRef) -> Result<Vec<u8>, SaveError> {
         let data = self.edit(file)?.editor.data(EntityId(id));

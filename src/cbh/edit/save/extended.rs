@@ -105,7 +105,8 @@ impl Saver<'_> {
         Ok(())
     }
 
-    /// How many records `.cbj` has: a file that was cut has fewer than its header says.
+    /// How many records `.cbj` has. One that was cut is not filled up: what is gone may
+    /// be brought back from a backup.
     fn extended_present(&self) -> Result<u32, SaveError> {
         let claimed = self.extended.map_or(0, |header| header.count);
         match &self.database.extended {
@@ -116,7 +117,14 @@ impl Saver<'_> {
                     .map_err(io)?
                     .saturating_sub(HEADER_BYTES as u64);
                 let present = bytes / u64::from(header.record_bytes);
-                Ok(claimed.min(u32::try_from(present).unwrap_or(u32::MAX)))
+                if present < u64::from(claimed) {
+                    let what = format!(
+                        "{claimed} records claimed, {present} found; bring back the whole file, \
+                         or let `cbfs check --repair` go on without what is gone"
+                    );
+                    return Err(SaveError::Damaged(FileKind::Extended, what));
+                }
+                Ok(claimed)
             }
             _ => Ok(claimed),
         }

@@ -4,6 +4,8 @@
 //! changed one refers to another entity, which is found by its key or added. A
 //! shared entity is never changed for one game.
 
+use std::borrow::Cow;
+
 use super::entities::FoundEntity;
 use super::{SaveError, Saver};
 use crate::cbh::FileKind;
@@ -132,6 +134,33 @@ impl GameRecords {
     }
 }
 
+/// What came of setting the headers of a game.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SetHeaders {
+    /// Whether details of its tournament or source change.
+    pub(super) tells_more: bool,
+    /// Whether its record has a place for an opening code: in a game of Chess960 the
+    /// number of its start takes that.
+    has_place_for_code: bool,
+}
+
+impl SetHeaders {
+    /// The game with its opening code in another tag, if there is no place for it.
+    pub(super) fn with_code_kept(self, game: &Game) -> Cow<'_, Game> {
+        let code = game.headers.eco.filter(|_| !self.has_place_for_code);
+        let Some(code) = code else {
+            return Cow::Borrowed(game);
+        };
+        let mut game = game.clone();
+        game.headers.eco = None;
+        let tag = ("ECO".to_owned(), code.to_string());
+        if !game.foreign_tags.contains(&tag) {
+            game.foreign_tags.push(tag);
+        }
+        Cow::Owned(game)
+    }
+}
+
 /// Returns the details of a shared entity that were edited and are not saved:
 /// those of `new` that are neither in `stored` nor in `before`.
 fn refused(stored: Vec<Detail>, new: Vec<Detail>, before: Vec<Detail>) -> Vec<Unfit> {
@@ -165,19 +194,20 @@ fn titled(source: &Source) -> Source {
 
 impl Saver<'_> {
     /// Sets the headers of `new` in the records, which are those of `old` or of
-    /// a new game. Returns whether details of its tournament or source change.
+    /// a new game.
     pub(super) fn set_headers(
         &mut self,
         records: &mut GameRecords,
         old: Option<&Game>,
         new: &Game,
-    ) -> Result<bool, SaveError> {
+    ) -> Result<SetHeaders, SaveError> {
         self.entities.begin_game();
         let before = old.map(|old| &old.headers);
         let headers = &new.headers;
         records.set_numbers(before, headers)?;
         records.set_rating_types(before, headers);
-        if !records.set_opening(old, new) {
+        let has_place_for_code = records.set_opening(old, new);
+        if !has_place_for_code {
             let whole = headers.eco.map(|eco| eco.to_string()).unwrap_or_default();
             self.unfit.push(Unfit {
                 field: "ECO",
@@ -222,7 +252,10 @@ impl Saver<'_> {
         extended.white_team = self.team(extended.white_team, white, &headers.white_team)?;
         extended.black_team = self.team(extended.black_team, black, &headers.black_team)?;
         extended.tag = self.label(extended.tag, before.map(|b| &b.tag), &headers.tag)?;
-        Ok(tells_of_tournament || tells_of_source)
+        Ok(SetHeaders {
+            tells_more: tells_of_tournament || tells_of_source,
+            has_place_for_code,
+        })
     }
 
     pub(super) fn find_or_add(&mut self, entity: &Entity) -> Result<FoundEntity, SaveError> {
@@ -458,7 +491,7 @@ impl Saver<'_> {
             }
         }
         if let Ok(id) = u32::try_from(extended.tag)
-            && let Entity::Tag(tag) = self.entities.entity((FileKind::Tags, id))?
+            && let Some(Entity::Tag(tag)) = self.entities.entity_if_any((FileKind::Tags, id))?
         {
             names.tag = tag;
         }
