@@ -1,6 +1,6 @@
 //! Makes an archive.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::thread;
@@ -66,7 +66,11 @@ pub fn pack(
         file.sync_all()?;
         let size = file.metadata()?.len();
         move_to_free(&temporary, path)?;
-        sync_folder(folder_of(path))?;
+        if let Err(error) = sync_folder(folder_of(path)) {
+            // Who is told of an error finds nothing there, and can try again.
+            fs::rename(path, &temporary)?;
+            return Err(error);
+        }
         Ok(size)
     };
     packed().map_err(|source| Error::Io {

@@ -262,7 +262,10 @@ impl UnpackFolder {
             }
             None => self.move_each()?,
         }
-        self.parent.sync().map_err(io)
+        self.parent.sync().map_err(|error| {
+            let what = "all is unpacked, but may be gone after a power cut";
+            io(io::Error::new(error.kind(), format!("{error}; {what}")))
+        })
     }
 
     /// Moves each file and folder. If one cannot be moved, those already moved

@@ -2,12 +2,15 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use indicatif::ProgressBar;
+use nix::sys::signal::SigSet;
 
-use super::{Failure, print, progress};
+use super::{Failure, print, progress, signals};
 use crate::cbh::{ChangeError, CodePage, Family, GameId, OpenBase, Options, SaveError, Saver};
+use crate::escape::Escaped;
 use crate::search::GameSet;
 use crate::storage;
 
@@ -31,6 +34,11 @@ pub(super) struct Consent {
 }
 
 impl Consent {
+    /// Whether it is only asked what would be done.
+    pub(super) fn changes_nothing(&self) -> bool {
+        self.dry_run
+    }
+
     /// Says what would be done, and returns whether to do it. `question` has no
     /// question mark.
     pub(super) fn is_given(&self, question: &str, quiet: bool) -> Result<bool, Failure> {
@@ -59,12 +67,13 @@ impl Consent {
     }
 }
 
-/// Opens a CBH base to change it; to look at it only, if no change is wanted.
+/// Opens a CBH base to change it; to look at it only, if no change is wanted. `advice`
+/// says what to do after a change that was interrupted.
 pub(super) fn open(
     path: &Path,
     code_page: Option<CodePage>,
     consent: &Consent,
-    label: &str,
+    (label, advice): (&str, &'static str),
 ) -> Result<OpenBase, Failure> {
     // Books, archives and 2CBH are refused with the reason.
     if crate::book::open(path, None).is_some() {
@@ -79,13 +88,31 @@ pub(super) fn open(
         return Err(Failure::about(path, why));
     }
     let options = Options { code_page };
-    let opened = if consent.dry_run {
-        OpenBase::to_read(path, &options)
-    } else {
-        ensure_writable(path)?;
-        OpenBase::to_change(path, &options, label)
-    };
-    opened.map_err(|error| failed(path, error))
+    if consent.dry_run {
+        return OpenBase::to_read(path, &options).map_err(|error| failed(path, error));
+    }
+    ensure_writable(path)?;
+    let ending = signals::block_unless_ignored().map_err(Failure::new)?;
+    let opened = OpenBase::to_change(path, &options, label);
+    let base = opened.map_err(|error| failed(path, error))?;
+    close_on_signal(ending, &base, path, advice);
+    Ok(base)
+}
+
+/// Lets one of the blocked `signals` end the program only after what is saved is in the
+/// files of a base, and no journal beside them.
+pub(super) fn close_on_signal(signals: SigSet, base: &OpenBase, path: &Path, advice: &'static str) {
+    let (store, path) = (Arc::clone(&base.store), path.to_path_buf());
+    let before = store.saves();
+    signals::before_end(signals, move || {
+        let is_changed = store.saves() != before;
+        let said = match store.close() {
+            Err(error) => waiting(&error, &path),
+            Ok(()) if is_changed => format!("interrupted when some of it was done; {advice}"),
+            Ok(()) => "interrupted; nothing was changed".to_owned(),
+        };
+        log::error!("{}: {said}", Escaped(path.display()));
+    });
 }
 
 /// Checks that the files of a base can be written, before it is opened for a change: that
@@ -268,7 +295,7 @@ pub(super) mod tests {
     #[test]
     fn games_are_marked_some_at_once_and_a_failure_says_how_many_are() {
         let (_folder, path) = copy_of_sample();
-        let base = open(&path, None, &Consent::default(), "a test").unwrap();
+        let base = open(&path, None, &Consent::default(), ("a test", SAME_AGAIN)).unwrap();
         let deleted = |base: &OpenBase| -> GameSet {
             let mut deleted = GameSet::default();
             let all = 1..base.database.last_id() + 1;

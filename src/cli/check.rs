@@ -10,7 +10,7 @@ use serde_json::json;
 
 pub(super) use self::report::{CheckReport, FoundDefect};
 use super::password::PasswordFile;
-use super::{Failure, archive, book, change, progress};
+use super::{Failure, archive, book, change, progress, signals};
 use crate::archive::{ArchiveMember, has_archive_extension};
 use crate::base::{self, AnyFamily, Base, NamedFile, path_of};
 use crate::book::walk::DEFAULT_POSITIONS;
@@ -211,8 +211,10 @@ fn repair(args: &Args, report: &mut CheckReport, quiet: bool) -> Result<(), Fail
         ..failure
     })?;
     let options = cbh::Options::default();
+    let ending = signals::block_unless_ignored().map_err(not_checked)?;
     let base = OpenBase::to_change(&args.source, &options, "cbfs check --repair");
     let base = base.map_err(failed)?;
+    change::close_on_signal(ending, &base, &args.source, change::SAME_AGAIN);
     let bar = progress::bar(base.database.last_id(), quiet);
     let files = Base::files(&base.database);
     let repaired = cbh::repair(&base, &|records| bar.inc(records), &mut |defect| {
@@ -223,8 +225,21 @@ fn repair(args: &Args, report: &mut CheckReport, quiet: bool) -> Result<(), Fail
         let why = change::waiting(&error, &args.source);
         not_checked(format_args!("{}: {why}", args.source.display()))
     });
-    repaired.map_err(failed)?;
-    closed
+    closed?;
+    repaired.map_err(|error| not_repaired(args, error))
+}
+
+/// The failure of a repair of a base whose saves are in its files.
+fn not_repaired(args: &Args, error: ChangeError) -> Failure {
+    let is_without_room = error.is_without_room();
+    let failure = repair_failure(args, error);
+    if !is_without_room {
+        return failure;
+    }
+    let message = failure.message.unwrap_or_default();
+    not_checked(format_args!(
+        "{message}; make room and run the same command again"
+    ))
 }
 
 fn not_opened(args: &Args, error: ChangeError) -> Failure {

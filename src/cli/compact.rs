@@ -1,11 +1,11 @@
 //! `cbfs compact`: copies a base without its unused parts.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{Failure, change, print, progress, signals};
-use crate::cbh::{self, ChangeError, Compacted, NewBase, OpenBase};
+use super::{Failure, change, print, progress, receipt, signals};
+use crate::cbh::{self, ChangeError, Compacted, Family, FileKind, NewBase, OpenBase};
 
 /// Arguments of `cbfs compact`.
 #[derive(Debug, clap::Args)]
@@ -42,11 +42,48 @@ fn not_copied(args: &Args, error: ChangeError) -> Failure {
     change::failed(&args.base, error)
 }
 
+/// The files that a copy is made of: those of the base, and the journal with saves
+/// that are not in them yet.
+fn sources(base: &Path) -> Vec<PathBuf> {
+    let Ok(family) = Family::locate(base) else {
+        return Vec::new();
+    };
+    let files = FileKind::ALL.iter().filter_map(|kind| family.path(*kind));
+    let journal = family.directory().join(family.journal());
+    let journal = Some(journal).filter(|journal| journal.exists());
+    files.map(Path::to_path_buf).chain(journal).collect()
+}
+
+/// What is to be known of a copy.
+fn warnings(args: &Args, done: &Compacted) -> Vec<String> {
+    let left_out = done.left_out.iter();
+    let left_out = left_out.map(|(path, kind)| format!("{}: {kind}, not copied", path.display()));
+    let mut lines: Vec<String> = left_out.collect();
+    if done.cut > 0 {
+        let (base, count) = (args.base.display(), done.cut);
+        lines.push(format!(
+            "{base}: the moves or remarks of games are cut off in {count} places, and so they are in \
+             the copy; `cbfs check {base}` names them"
+        ));
+    }
+    if let Some(page) = done.untold_page {
+        let (copy, page) = (args.new.display(), page.name());
+        lines.push(format!(
+            "{copy}: nothing in the copy tells that names are in {page}: open it with --codepage {page}"
+        ));
+    }
+    lines
+}
+
 /// Makes the copy, completely or not at all, and prints a summary.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     if crate::book::open(&args.base, None).is_some() {
         let why = "an opening book, which is read-only and has nothing to be compacted";
         return Err(Failure::about(&args.base, why));
+    }
+    let origin = receipt::origin(args, &sources(&args.base));
+    if receipt::completes(&args.new, origin.as_deref(), quiet)? {
+        return Ok(());
     }
     let options = cbh::Options::default();
     let base = OpenBase::to_copy(&args.base, &options);
@@ -63,24 +100,13 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     if is_ended.load(Relaxed) {
         return Err(Failure::not_made(&args.new, &ErrorKind::Interrupted.into()));
     }
-    new_base.finish().map_err(Failure::new)?;
     bar.finish_and_clear();
-    for (path, kind) in &done.left_out {
-        log::warn!("{}: {kind}, not copied", path.display());
-    }
-    if done.cut > 0 {
-        let (base, count) = (args.base.display(), done.cut);
-        log::warn!(
-            "{base}: the moves or remarks of games are cut off in {count} places, and so they are in \
-             the copy; `cbfs check {base}` names them"
-        );
-    }
-    if let Some(page) = done.untold_page {
-        let (copy, page) = (args.new.display(), page.name());
-        log::warn!(
-            "{copy}: nothing in the copy tells that names are in {page}: open it with --codepage {page}"
-        );
-    }
+    receipt::finish(
+        new_base,
+        origin.unwrap_or_default(),
+        0,
+        warnings(args, &done),
+    )?;
     if quiet {
         return Ok(());
     }

@@ -11,7 +11,7 @@ use super::password::PasswordFile;
 use super::{Failure, INTERRUPTED, archive, print, progress, receipt, signals};
 use crate::archive::{Archive, ArchiveMember, has_archive_extension};
 use crate::base::{AnyFamily, Conversion, ConvertStop, Converted, Copied, copy_archived};
-use crate::cbh::{self, ChangeError, CodePage, NewBase, Receipt};
+use crate::cbh::{self, ChangeError, CodePage, NewBase};
 use crate::cbh2;
 use crate::escape::Escaped;
 
@@ -131,7 +131,7 @@ fn copy(
     });
     let made = new_base.make_as_private(&args.source);
     made.map_err(Failure::new)?;
-    finish(new_base, origin, 0, lines.into_iter().collect())?;
+    receipt::finish(new_base, origin, 0, lines.into_iter().collect())?;
     if quiet {
         return Ok(());
     }
@@ -177,7 +177,7 @@ fn convert(args: &Args, family: cbh2::Family, origin: String, quiet: bool) -> Re
     let made_of = source.first().unwrap_or(&args.source);
     let made = new_base.make_as_private(made_of);
     made.map_err(Failure::new)?;
-    finish(new_base, origin, code, lines)?;
+    receipt::finish(new_base, origin, code, lines)?;
     if !quiet {
         let new = Escaped(args.new.display());
         let told = format!("{games} games and {texts} texts converted to {new}\n");
@@ -185,20 +185,6 @@ fn convert(args: &Args, family: cbh2::Family, origin: String, quiet: bool) -> Re
     }
     if code != 0 {
         return Err(Failure::quiet(code));
-    }
-    Ok(())
-}
-
-/// Moves the base to its place, and says these lines.
-fn finish(new_base: NewBase, origin: String, code: u8, lines: Vec<String>) -> Result<(), Failure> {
-    let receipt = Receipt {
-        origin,
-        code,
-        lines,
-    };
-    new_base.finish_with(&receipt).map_err(Failure::new)?;
-    for line in &receipt.lines {
-        log::warn!("{line}");
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Failure;
-use super::change::{self, Consent};
+use super::change::{self, Consent, SAME_AGAIN};
 use super::chosen::QuerySearch;
 use super::options::parse_code_page;
 use crate::base::Base;
@@ -42,7 +42,12 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         terms.push("in:deleted".to_owned());
     }
     let query = Query::parse(&terms).map_err(Failure::new)?;
-    let base = change::open(&args.base, args.codepage, &args.consent, "cbfs delete")?;
+    let base = change::open(
+        &args.base,
+        args.codepage,
+        &args.consent,
+        ("cbfs delete", SAME_AGAIN),
+    )?;
     let games = choose(args, &base, &query, quiet);
     change::mark(
         (base, &args.base),

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
+use super::change::{self, SAME_AGAIN};
 use super::reviewed::{self, ReviewedLines};
-use super::{Failure, change, progress};
+use super::{Failure, progress};
 use crate::base::{AllTwins, Base, Sameness, Twins, twins};
 use crate::cbh::{Decoded, EntityId, EntityKind, EntityNames, GameId, Summary};
 use crate::search::GameSet;
@@ -37,7 +38,7 @@ pub(super) struct Args {
 /// Prints the list, or applies one.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let list = &args.list;
-    if let Some((lines, base)) = list.to_apply(COLUMNS, DELETE, "cbfs duplicates")? {
+    if let Some((lines, base)) = list.to_apply(COLUMNS, DELETE, ("cbfs duplicates", SAME_AGAIN))? {
         let games = chosen(args, &base.database, lines);
         let (base, consent) = ((base, list.base.as_path()), &list.consent);
         return change::mark(base, games, args.restore, consent, quiet);

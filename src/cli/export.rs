@@ -211,7 +211,11 @@ pub(super) fn write_file<T>(
             options.read(true).write(true).create_new(true).mode(0o666);
             options.open(path)
         })?;
-    signals::remove_on_signal(ending, temporary.path().to_path_buf());
+    let made = temporary.path().to_path_buf();
+    signals::before_end(ending, move || {
+        // It may have been renamed to its final name.
+        let _ = fs::remove_file(made);
+    });
     let written = write(temporary.as_file_mut())?;
     temporary.as_file().sync_all()?;
     temporary.persist(&path)?;

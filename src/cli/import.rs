@@ -448,7 +448,13 @@ impl ImportJob<'_> {
         let appended = appended?;
         match closed {
             Err(error) if path == self.args.base && !appended.is_empty() => {
-                Err(self.waiting(&appended, &error))
+                let mut waiting = self.waiting(&appended, &error);
+                if let Err(failure) = self.bad.finish()
+                    && let (Some(what), Some(more)) = (&mut waiting.message, failure.message)
+                {
+                    *what = format!("{what}; {more}");
+                }
+                Err(waiting)
             }
             closed => {
                 closed.map_err(|error| self.failed(path, error.into()))?;

@@ -21,7 +21,7 @@ use crate::search;
 const MOST_SHOWN: usize = 5;
 
 /// What to do after a merge that is done in part.
-const UNDO: &str = "`cbfs merge --undo` takes them back";
+pub(super) const UNDO: &str = "`cbfs merge --undo` takes them back";
 
 /// The arguments of `cbfs merge`.
 #[derive(Debug, clap::Args)]
@@ -77,7 +77,9 @@ impl Mergeable {
 
 /// Merges, or takes a merge back.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
-    let mut base = change::open(&args.base, args.codepage, &args.consent, "cbfs merge")?;
+    let advice = if args.undo { SAME_AGAIN } else { UNDO };
+    let label = ("cbfs merge", advice);
+    let mut base = change::open(&args.base, args.codepage, &args.consent, label)?;
     let done = match (args.kind, &args.from, &args.into) {
         (Some(kind), Some(from), Some(into)) => {
             let pair = (from.as_str(), into.as_str());
@@ -231,6 +233,20 @@ fn take_back(args: &Args, base: &mut OpenBase, quiet: bool) -> Result<Option<Str
         merged.keep_same_games(saver)?;
         merged.count_left(saver)
     })?;
+    let names = merged.pairs.iter().map(|pair| format!("\"{}\"", pair.name));
+    let names = match merged.pairs.len() {
+        ..=MOST_SHOWN => names.collect::<Vec<_>>().join(", "),
+        many => count_of(many, "name"),
+    };
+    if left == 0 && unmerged > 0 {
+        // The run that restored them was interrupted before it removed the record.
+        if !args.consent.changes_nothing() {
+            remove(&record)?;
+        }
+        return Ok(Some(format!(
+            "{names} had been restored already; the same command takes back the merge before\n"
+        )));
+    }
     if left == 0 && all > 0 {
         let why = format!(
             "no game is as its last merge left it; nothing was changed. Remove {} to take back the \
@@ -255,11 +271,6 @@ fn take_back(args: &Args, base: &mut OpenBase, quiet: bool) -> Result<Option<Str
         }
         back
     };
-    let names = merged.pairs.iter().map(|pair| format!("\"{}\"", pair.name));
-    let names = match merged.pairs.len() {
-        ..=MOST_SHOWN => names.collect::<Vec<_>>().join(", "),
-        many => count_of(many, "name"),
-    };
     let question = format!("restore {names} ({back})");
     if !args.consent.is_given(&question, quiet)? {
         return Ok(None);
@@ -271,8 +282,13 @@ fn take_back(args: &Args, base: &mut OpenBase, quiet: bool) -> Result<Option<Str
     };
     let done = parts.save((base, path), |saver, games| merged.take_back(saver, games));
     done.map_err(|unfinished| unfinished.failure)?;
-    fs::remove_file(&record).map_err(|error| Failure::about(&record, error))?;
+    remove(&record)?;
     Ok(Some(format!("{names} restored ({back})\n")))
+}
+
+/// Removes the record of a merge that is taken back.
+fn remove(record: &Path) -> Result<(), Failure> {
+    fs::remove_file(record).map_err(|error| Failure::about(record, error))
 }
 
 /// Entities by their names.
@@ -379,7 +395,7 @@ mod tests {
     #[test]
     fn a_merge_in_parts_that_is_broken_off_is_taken_back() {
         let (_folder, path) = copy_of_sample();
-        let mut base = change::open(&path, None, &Consent::default(), "a test").unwrap();
+        let mut base = change::open(&path, None, &Consent::default(), ("a test", UNDO)).unwrap();
         let (before, defects_before) = (players(&base), defects(&base));
         for most in [2, 3, usize::MAX] {
             // What comes back may have other numbers.

@@ -238,6 +238,8 @@ impl Failure {
 
 /// Runs the program. `arguments` begin with the name of the program.
 pub fn main(arguments: &[OsString]) -> ExitCode {
+    // Without it a limit of the size of files ends the program where one is reached.
+    let _ = signals::let_long_files_fail();
     if helper::is_called_as_helper(arguments) {
         return finish(helper::run(arguments));
     }

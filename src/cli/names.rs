@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use super::change::count_of;
-use super::merge::{self, KnownNames, NameMerge, on_one_line};
+use super::merge::{self, KnownNames, NameMerge, UNDO, on_one_line};
 use super::reviewed::{self, ReviewedLines};
 use super::{Failure, print};
 use crate::base::{Alike, Base, Likeness, alike_names};
@@ -27,7 +27,7 @@ pub(super) struct Args {
 /// Prints the list, or applies one.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let args = &args.list;
-    if let Some((lines, mut base)) = args.to_apply(COLUMNS, MERGE, "cbfs names")? {
+    if let Some((lines, mut base)) = args.to_apply(COLUMNS, MERGE, ("cbfs names", UNDO))? {
         let done = apply(args, &mut base, lines, quiet);
         return merge::finish(done, base, &args.base, quiet);
     }

@@ -56,3 +56,22 @@ pub(super) fn completes(new: &Path, origin: Option<&str>, quiet: bool) -> Result
         Err(Failure::quiet(code))
     }
 }
+
+/// Moves a base that was made of `origin` to its place, and says these lines.
+pub(super) fn finish(
+    new_base: NewBase,
+    origin: String,
+    code: u8,
+    lines: Vec<String>,
+) -> Result<(), Failure> {
+    let receipt = Receipt {
+        origin,
+        code,
+        lines,
+    };
+    new_base.finish_with(&receipt).map_err(Failure::new)?;
+    for line in &receipt.lines {
+        log::warn!("{line}");
+    }
+    Ok(())
+}

@@ -48,7 +48,7 @@ impl ListArgs {
         &self,
         columns: &str,
         action: &'static str,
-        label: &str,
+        label: (&str, &'static str),
     ) -> Result<Option<(ReviewedLines, OpenBase)>, Failure> {
         let Some(list) = &self.apply else {
             return Ok(None);

@@ -2,7 +2,6 @@
 //! them.
 
 use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -36,13 +35,18 @@ pub(super) fn block_unless_ignored() -> nix::Result<SigSet> {
     Ok(signals)
 }
 
-/// Starts a thread: on one of the blocked `signals`, it removes the temporary
-/// file at `path` and ends the program as the signal would.
-pub(super) fn remove_on_signal(signals: SigSet, path: PathBuf) {
+/// Lets a write behind the largest size that a file may have fail, as it does on a
+/// full disk, instead of ending the program.
+pub(super) fn let_long_files_fail() -> nix::Result<()> {
+    SigSet::from_iter([Signal::SIGXFSZ]).thread_block()
+}
+
+/// Starts a thread: on one of the blocked `signals`, it clears up by `finish` and ends
+/// the program as the signal would.
+pub(super) fn before_end(signals: SigSet, finish: impl FnOnce() + Send + 'static) {
     thread::spawn(move || {
-        while let Ok(signal) = signals.wait() {
-            // The file may have been renamed to its final name.
-            let _ = fs::remove_file(&path);
+        if let Ok(signal) = signals.wait() {
+            finish();
             // Both cannot fail for an existing signal.
             let _ = SigSet::from_iter([signal]).thread_unblock();
             let _ = raise(signal);

@@ -130,10 +130,24 @@ impl WritableFile for DiskFile {
     }
 
     fn try_lock(&self) -> io::Result<bool> {
-        match self.file.try_lock() {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(error)) => Err(error),
+        try_lock(&self.file)
+    }
+}
+
+/// Locks a file against all other openings of it. Returns `false` if another has it
+/// locked.
+///
+/// # Errors
+///
+/// Errors of the system.
+pub(super) fn try_lock(file: &File) -> io::Result<bool> {
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            // File systems of a network can be interrupted.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(TryLockError::Error(error)) => return Err(error),
         }
     }
 }

@@ -27,7 +27,11 @@ pub fn make_folder<T>(to: &Path, write: impl FnOnce(&Path) -> io::Result<T>) -> 
     nix::unistd::syncfs(File::open(&root)?)?;
     // A folder replaces an empty folder, and nothing else.
     fs::rename(&root, to)?;
-    sync_folder(parent)?;
+    if let Err(error) = sync_folder(parent) {
+        // Who is told of an error finds nothing there, and can try again.
+        fs::rename(to, &root)?;
+        return Err(error);
+    }
     Ok(written)
 }
 

@@ -6,12 +6,13 @@
 //! used: a run may have been killed before it made the mark.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::DiskDirectory;
+use super::disk::try_lock;
 use super::folder::{MOST_NAME, cut_name, folder_of};
 
 /// Lock file that keeps other processes out of the folder.
@@ -190,10 +191,8 @@ fn locked(path: &Path) -> Result<Option<File>, WorkFolderError> {
         }
         lock => lock?,
     };
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(WorkFolderError::InUse),
-        Err(TryLockError::Error(error)) => return Err(WorkFolderError::Io(error)),
+    if !try_lock(&lock).map_err(WorkFolderError::Io)? {
+        return Err(WorkFolderError::InUse);
     }
     let own = lock.metadata().map_err(WorkFolderError::Io)?;
     let named = fs::symlink_metadata(path.join(LOCK)).ok();

@@ -138,7 +138,11 @@ fn modified_of((seconds, nanos): (i64, i64)) -> SystemTime {
 ///
 /// [`Error::Io`].
 pub(super) fn copy_companions(from: &cbh2::Family, new_base: &NewBase) -> Result<LeftOut, Error> {
-    if let Some(ini) = description(from) {
+    let ini = description(from).map_err(|source| Error::Io {
+        file: from.directory().join(format!("{}.ini", from.name())),
+        source,
+    })?;
+    if let Some(ini) = ini {
         new_base.describe_as(&ini)?;
     }
     let mut left_out = from.spare_folders().to_vec();
@@ -187,26 +191,36 @@ fn copy_tree(
     Ok(())
 }
 
-/// The `.ini` of a base in the older format, if the base has one that can be
-/// read.
-fn description(from: &cbh2::Family) -> Option<Vec<u8>> {
+/// The `.ini` of a base in the older format, if the base has one that describes it.
+fn description(from: &cbh2::Family) -> io::Result<Option<Vec<u8>>> {
     let is_ini = |name: &OsString| {
         let (stem, extension) = split_name(Path::new(name));
         extension == "ini" && stem.to_string_lossy() == from.name()
     };
-    let file = if let Some(tree) = from.tree() {
-        let name = tree.names().into_iter().find(is_ini)?;
-        tree.open(&name).ok()?
-    } else {
-        let name = names_in(from.directory()).ok()?.into_iter().find(is_ini)?;
-        let directory = DiskDirectory::open(from.directory(), "").ok()?;
-        directory.open(&name).ok()?
+    let names = match from.tree() {
+        Some(tree) => tree.names(),
+        None => names_in(from.directory())?,
+    };
+    let Some(name) = names.into_iter().find(is_ini) else {
+        return Ok(None);
+    };
+    let file = match from.tree() {
+        Some(tree) => tree.open(&name)?,
+        None => DiskDirectory::open(from.directory(), "")?.open(&name)?,
     };
     let mut buffer = ReadBuffer::default();
-    let bytes = file.read_up_to(0, MOST_INI_BYTES, &mut buffer).ok()?;
-    let mut parts = bytes.windows(NEWER_SECTION.len());
+    Ok(in_older_format(file.read_up_to(
+        0,
+        MOST_INI_BYTES,
+        &mut buffer,
+    )?))
+}
+
+/// An `.ini` in the older format; `None` if it describes no base.
+fn in_older_format(ini: &[u8]) -> Option<Vec<u8>> {
+    let mut parts = ini.windows(NEWER_SECTION.len());
     let at = parts.position(|part| part == NEWER_SECTION)?;
-    let (before, after) = (bytes.get(..at)?, bytes.get(at + NEWER_SECTION.len()..)?);
+    let (before, after) = (ini.get(..at)?, ini.get(at + NEWER_SECTION.len()..)?);
     Some([before, OLDER_SECTION, after].concat())
 }
 
