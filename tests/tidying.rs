@@ -201,6 +201,36 @@ fn undo_keeps_changes_made_after_the_merge() {
 }
 
 #[test]
+fn an_undo_that_could_not_remove_its_record_takes_back_no_other_merge() {
+    let case = of_kasparov();
+    let before = case.does("export", &[]);
+    case.does(
+        "merge",
+        &["players", "Kasparov, G", "Kasparov, Garry", "-y"],
+    );
+    let once = case.does("export", &[]);
+    case.does(
+        "merge",
+        &["players", "Kasparov, Garry", "Karpov, Anatoly", "-y"],
+    );
+    let merges = case.folder.path().join("state/cbfs/merges");
+    let of_base = fs::read_dir(merges).unwrap().next().unwrap().unwrap();
+    let record = of_base.path().join("2.txt");
+    let kept = fs::read(&record).unwrap();
+    case.does("merge", &["--undo", "-y"]);
+    assert_eq!(case.does("export", &[]), once);
+    fs::write(&record, kept).unwrap();
+    for arguments in [&["--undo", "--dry-run"], &["--undo", "-y"]] {
+        let said = case.does("merge", arguments);
+        assert!(said.contains("had been restored already"), "{said}");
+        assert_eq!(case.does("export", &[]), once);
+    }
+    assert!(!record.exists());
+    case.does("merge", &["--undo", "-y"]);
+    assert_eq!(case.does("export", &[]), before);
+}
+
+#[test]
 fn undo_leaves_games_alone_that_have_the_numbers_of_merged_ones() {
     let case = of_kasparov();
     let names = ["players", "Kasparov, G", "Kasparov, Garry"];
