@@ -630,12 +630,12 @@ impl<'t> Lexer<'t> {
         let mut at = begin;
         while at - begin < most {
             match self.slice(at, self.text.len()) {
-                [b'(', role, b')', ..]
-                    if b"QRBNqrbn".contains(role)
-                        && (matches!(self.slice(begin, at).last(), Some(b'1' | b'8'))
-                            || (self.is_free && self.slice(begin, at).ends_with(b"="))) =>
-                {
-                    at += 3;
+                [b'(', piece @ ..] if self.may_promote(self.slice(begin, at)) => {
+                    let len = self.piece_in_parentheses(piece);
+                    if len == 0 {
+                        return at;
+                    }
+                    at += 1 + len;
                 }
                 [] | [0xc2, 0xa0, ..] => return at,
                 rest if self.is_free && is_wide_blank(rest) => return at,
@@ -648,6 +648,34 @@ impl<'t> Lexer<'t> {
             }
         }
         at
+    }
+
+    /// Whether a pawn may have become a piece at the end of a word.
+    fn may_promote(&self, word: &[u8]) -> bool {
+        match word.last() {
+            Some(b'1' | b'8') => true,
+            Some(b'=') => self.is_free,
+            _ => false,
+        }
+    }
+
+    /// Bytes of a piece and the parenthesis behind it that a text begins with; 0 if it
+    /// begins with none.
+    fn piece_in_parentheses(&self, rest: &[u8]) -> usize {
+        /// A character of UTF-8 has no more bytes.
+        const MOST_BYTES: usize = 4;
+        let end = rest.iter().take(MOST_BYTES + 1).position(|&b| b == b')');
+        let piece = end.and_then(|end| rest.get(..end)).unwrap_or_default();
+        let is_piece = match piece {
+            [letter] if b"QRBNqrbn".contains(letter) => true,
+            // Letters of other languages, also in a page.
+            [letter] => self.is_free && (letter.is_ascii_uppercase() || !letter.is_ascii()),
+            _ => {
+                let one = std::str::from_utf8(piece).is_ok_and(|one| one.chars().count() == 1);
+                self.is_free && one
+            }
+        };
+        if is_piece { piece.len() + 1 } else { 0 }
     }
 
     /// Whether `at` is not within a character of UTF-8 that began at `begin` or behind.

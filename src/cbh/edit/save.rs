@@ -510,8 +510,9 @@ impl Saver<'_> {
     fn ensure_sound(&self) -> Result<(), SaveError> {
         let is_there = self.database.family().path(FileKind::Extended).is_some();
         if is_there && self.extended.is_none() {
-            let what = "it could not be opened".to_owned();
-            return Err(SaveError::Damaged(FileKind::Extended, what));
+            let what = "it could not be opened; `cbfs check` says why, and without the file \
+                        games have no teams and labels";
+            return Err(SaveError::Damaged(FileKind::Extended, what.to_owned()));
         }
         Ok(())
     }

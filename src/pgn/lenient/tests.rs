@@ -217,6 +217,13 @@ fn moves_are_understood_in_the_forms_that_are_written() {
         (castling, "OO 000", "1. O-O O-O-O"),
         (castling, "O-0 О-О-О", "1. O-O O-O-O"),
         (promotion, "a8=(Q)+ Kg7", "1. a8=Q+ Kg7"),
+        (promotion, "a8(D)+ Kg7 Da1+", "1. a8=Q+ Kg7 2. Qa1+"),
+        (promotion, "a8(\u{2655})+ ♔g7", "1. a8=Q+ Kg7"),
+        (
+            promotion,
+            "a8(T)+ (a8(D)+) Kg7",
+            "1. a8=R+ (1. a8=Q+) 1... Kg7",
+        ),
         (promotion, "a8Qch Kg7 Qa1 +", "1. a8=Q+ Kg7 2. Qa1+"),
         (passing, "e5xd6/ep Kd8", "1. exd6 Kd8"),
         (passing, "exd6 (ep) Kd8 (=)", "1. exd6 Kd8 {(=)}"),
