@@ -29,7 +29,7 @@ pub use cipher::Password;
 pub use error::{ArchiveDefect, Error};
 pub use member::ArchiveMember;
 pub use pack::{PackInput, pack};
-pub use unpack::{Unpacked, unpack};
+pub use unpack::{Unpacked, complete_unpacked, unpack};
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

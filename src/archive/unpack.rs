@@ -22,6 +22,16 @@ const MOST_FOLDERS: usize = 1_000;
 /// Name of the new folder inside of the temporary folder.
 const INSIDE: &str = "new";
 
+/// Name of the hidden folder beside files that are unpacked into a folder.
+const UNPACK: &str = "unpack";
+
+/// Name of the note in it, once all files are whole and are moved to their place: the
+/// archive that they are of, then what was left out, a line each.
+const NOTE: &str = "placing";
+
+/// No more of a note is read.
+const MOST_NOTE_BYTES: u64 = 1 << 20;
+
 /// The outcome of unpacking.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unpacked {
@@ -81,8 +91,120 @@ pub fn unpack(
             }
         }
     }
-    target.finish(&folders)?;
+    target.finish(&folders, &note_of(archive, &unpacked))?;
     Ok(unpacked)
+}
+
+/// Completes what an interrupted run began to move into the folder `to`, if there is
+/// such a thing. Returns what was left out, a line each.
+///
+/// # Errors
+///
+/// [`Error::Refused`] if the files are of another archive, also when they are complete
+/// now; [`Error::Io`].
+pub fn complete_unpacked(archive: &Archive, to: &Path) -> Result<Option<Vec<String>>, Error> {
+    let io = |source| Error::Io {
+        file: to.to_path_buf(),
+        source,
+    };
+    let hidden = WorkFolder::path_of(to, OsStr::new(UNPACK));
+    match hidden.join(NOTE).symlink_metadata() {
+        Err(error) if is_of_nothing(error.kind()) => return Ok(None),
+        Err(error) => return Err(io(error)),
+        Ok(_) => {}
+    }
+    let begun = WorkFolder::begin(to, OsStr::new(UNPACK));
+    let mut begun = begun.map_err(|error| io(error.into()))?;
+    // Else what cannot be moved now would go.
+    begun.leave();
+    let Some(note) = note_in(begun.path()).map_err(io)? else {
+        return Ok(None);
+    };
+    let inside = begun.path().join(INSIDE).symlink_metadata();
+    // It goes before the note does.
+    if !inside.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        let target = UnpackFolder::of(to, None, begun, false)?;
+        let moved = target.move_each();
+        moved.map_err(|error| in_the_way(error, &hidden))?;
+        target.sync_parent()?;
+        begun = target.temporary;
+    }
+    begun.remove().map_err(io)?;
+    let mut lines = note.lines();
+    let is_same = lines.next() == Some(&origin_of(archive));
+    let left_out: Vec<String> = lines.map(str::to_owned).collect();
+    if is_same {
+        return Ok(Some(left_out));
+    }
+    let but = if left_out.is_empty() {
+        String::new()
+    } else {
+        format!(" but for {}", left_out.join(", "))
+    };
+    Err(Error::Refused {
+        file: to.to_path_buf(),
+        what: format!(
+            "an interrupted run had unpacked another archive here; that is complete now{but}, and \
+             nothing else was done"
+        ),
+    })
+}
+
+/// Whether there is nothing of a name, or no folder that could have it.
+fn is_of_nothing(error: io::ErrorKind) -> bool {
+    matches!(
+        error,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// The error of a file that cannot be moved out of the hidden folder of an interrupted
+/// run.
+fn in_the_way(error: Error, hidden: &Path) -> Error {
+    match error {
+        Error::Io { file, source } if source.kind() == io::ErrorKind::AlreadyExists => {
+            let hidden = hidden.display();
+            let what = format!(
+                "is there already, so that the files of an interrupted run stay in {hidden}; move \
+                 either away"
+            );
+            Error::Refused { file, what }
+        }
+        error => error,
+    }
+}
+
+/// What a killed run noted in its hidden folder, if it did.
+fn note_in(hidden: &Path) -> io::Result<Option<String>> {
+    let hidden = DiskDirectory::open(hidden, "")?;
+    let file = match hidden.open(OsStr::new(NOTE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let len = file.len()?.min(MOST_NOTE_BYTES);
+    let mut buffer = ReadBuffer::default();
+    let bytes = file.read_up_to(0, usize::try_from(len).unwrap_or(0), &mut buffer)?;
+    Ok(Some(String::from_utf8_lossy(bytes).into_owned()))
+}
+
+/// A line that tells an archive from others.
+fn origin_of(archive: &Archive) -> String {
+    let path = archive.path().canonicalize();
+    let path = path.unwrap_or_else(|_| archive.path().to_path_buf());
+    let changed = path.metadata().and_then(|stat| stat.modified()).ok();
+    let size: u64 = archive.members.iter().map(ArchiveMember::size).sum();
+    on_one_line(&format!("{} {size} {changed:?}", path.display()))
+}
+
+fn on_one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}
+
+fn note_of(archive: &Archive, unpacked: &Unpacked) -> String {
+    let left_out = unpacked.left_out.iter();
+    let left_out = left_out.map(|fault| on_one_line(&fault.what));
+    let lines: Vec<String> = [origin_of(archive)].into_iter().chain(left_out).collect();
+    lines.join("\n")
 }
 
 fn damaged(archive: &Archive, what: &str) -> Error {
@@ -163,16 +285,37 @@ impl UnpackFolder {
         } else {
             (folder_of(to), to.file_name().map(OsStr::to_owned))
         };
-        let hidden = name.as_deref().unwrap_or(OsStr::new("unpack"));
+        let hidden = name.as_deref().unwrap_or(OsStr::new(UNPACK));
         let temporary = WorkFolder::begin_empty(parent, hidden);
         let temporary = temporary.map_err(|error| io(error.into()))?;
+        UnpackFolder::of(to, name, temporary, true)
+    }
+
+    /// The files in `temporary`, which is new or was left.
+    fn of(
+        to: &Path,
+        name: Option<OsString>,
+        temporary: WorkFolder,
+        is_new: bool,
+    ) -> Result<UnpackFolder, Error> {
+        let io = |source| Error::Io {
+            file: to.to_path_buf(),
+            source,
+        };
+        let parent = if name.is_some() { folder_of(to) } else { to };
         let outer = DiskDirectory::open(temporary.path(), "").map_err(io)?;
+        let inside = OsStr::new(INSIDE);
+        let inner = if is_new {
+            outer.create_folder(inside)
+        } else {
+            outer.folder(inside)
+        };
         Ok(UnpackFolder {
             to: to.to_path_buf(),
             parent: DiskDirectory::open(parent, "").map_err(io)?,
             name,
             temporary,
-            inner: outer.create_folder(OsStr::new(INSIDE)).map_err(io)?,
+            inner: inner.map_err(io)?,
             outer,
         })
     }
@@ -248,24 +391,39 @@ impl UnpackFolder {
     }
 
     /// Moves everything to its place.
-    fn finish(self, folders: &Folders) -> Result<(), Error> {
+    fn finish(&self, folders: &Folders, note: &str) -> Result<(), Error> {
         let io = |source| self.io(source);
         for path in folders.keys() {
             self.sync(path, folders).map_err(io)?;
         }
         self.inner.sync().map_err(io)?;
-        match &self.name {
-            Some(name) => {
-                let inside = OsStr::new(INSIDE);
-                let moved = self.outer.move_to_new(inside, &self.parent, name);
-                moved.map_err(io)?;
-            }
-            None => self.move_each()?,
+        if let Some(name) = &self.name {
+            let inside = OsStr::new(INSIDE);
+            let moved = self.outer.move_to_new(inside, &self.parent, name);
+            moved.map_err(io)?;
+        } else {
+            self.write_note(note).map_err(io)?;
+            self.move_each()?;
         }
+        self.sync_parent()
+    }
+
+    fn sync_parent(&self) -> Result<(), Error> {
         self.parent.sync().map_err(|error| {
             let what = "all is unpacked, but may be gone after a power cut";
-            io(io::Error::new(error.kind(), format!("{error}; {what}")))
+            self.io(io::Error::new(error.kind(), format!("{error}; {what}")))
         })
+    }
+
+    /// Notes that all files are whole, so that the next run goes on after this one is
+    /// killed.
+    fn write_note(&self, note: &str) -> io::Result<()> {
+        let begun = OsStr::new("note");
+        let mut file = self.outer.create_file(begun)?;
+        file.write_all(note.as_bytes())?;
+        file.sync_all()?;
+        self.outer.rename(begun, OsStr::new(NOTE))?;
+        self.outer.sync()
     }
 
     /// Moves each file and folder. If one cannot be moved, those already moved
@@ -292,5 +450,86 @@ impl UnpackFolder {
             });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::archive::{Options, PackInput, pack};
+    use crate::storage::MemoryFile;
+
+    const NAMES: [&str; 3] = ["base.cba", "base.cbg", "base.cbh"];
+
+    fn packed(path: &Path) -> Arc<Archive> {
+        let files = NAMES.map(|name| MemoryFile::from(name.as_bytes().to_vec()));
+        let inputs = NAMES.iter().zip(&files).map(|(name, file)| PackInput {
+            path: (*name).to_owned(),
+            file,
+            modified: Some(SystemTime::UNIX_EPOCH),
+        });
+        let inputs: Vec<_> = inputs.collect();
+        let options = Options::default();
+        pack(path, &inputs, &options, None, &mut |_| true, &|| Ok(())).unwrap();
+        Archive::open(path, &options).unwrap()
+    }
+
+    /// Unpacks, and is killed when the first file is moved.
+    fn begin_to_place(archive: &Arc<Archive>, to: &Path, left_out: &str) {
+        let mut target = UnpackFolder::begin(to).unwrap();
+        for (number, member) in archive.members.iter().enumerate() {
+            let (folder, name) = target.place(member.path(), &mut Folders::new()).unwrap();
+            write(archive, number, member, &folder, &name, &mut |_| true).unwrap();
+        }
+        let mut unpacked = Unpacked::default();
+        unpacked
+            .left_out
+            .extend((!left_out.is_empty()).then(|| ArchiveDefect::new(7, left_out.to_owned())));
+        target.write_note(&note_of(archive, &unpacked)).unwrap();
+        let first = OsStr::new(NAMES[0]);
+        target
+            .inner
+            .move_to_new(first, &target.parent, first)
+            .unwrap();
+        target.temporary.leave();
+    }
+
+    #[test]
+    fn files_that_a_killed_run_began_to_place_are_completed() {
+        let place = tempfile::tempdir().unwrap();
+        let archive = packed(&place.path().join("one.cbv"));
+        let other = packed(&place.path().join("other.cbv"));
+        for (number, (completed_by, left_out)) in [(&archive, ""), (&archive, "a b"), (&other, "")]
+            .into_iter()
+            .enumerate()
+        {
+            let to = place.path().join(number.to_string());
+            fs::create_dir(&to).unwrap();
+            assert_eq!(complete_unpacked(&archive, &to).unwrap(), None);
+            begin_to_place(&archive, &to, left_out);
+            // Nothing is lost if a name is taken meanwhile.
+            fs::write(to.join(NAMES[1]), "taken").unwrap();
+            complete_unpacked(completed_by, &to).unwrap_err();
+            fs::remove_file(to.join(NAMES[1])).unwrap();
+            let completed = complete_unpacked(completed_by, &to);
+            if Arc::ptr_eq(completed_by, &other) {
+                let told = completed.unwrap_err().to_string();
+                assert!(told.contains("another archive"), "{told}");
+            } else {
+                let told: Vec<_> = Some(left_out)
+                    .filter(|it| !it.is_empty())
+                    .into_iter()
+                    .collect();
+                assert_eq!(completed.unwrap().unwrap(), told);
+            }
+            assert_eq!(fs::read_dir(&to).unwrap().count(), NAMES.len());
+            for name in NAMES {
+                assert_eq!(fs::read(to.join(name)).unwrap(), name.as_bytes());
+            }
+            assert_eq!(complete_unpacked(&archive, &to).unwrap(), None);
+        }
     }
 }

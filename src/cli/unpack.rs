@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::password::PasswordFile;
 use super::{Failure, archive, print, progress, signals};
-use crate::archive::{Archive, ArchiveMember, Unpacked, unpack};
+use crate::archive::{Archive, ArchiveMember, Unpacked, complete_unpacked, unpack};
 use crate::book::belongs_to_book;
 use crate::cbh;
 use crate::cbh2;
@@ -34,6 +34,10 @@ pub(super) struct Args {
 /// Unpacks; exits with 1 if files were left out.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let archive = archive::open(&args.archive, &args.password, None)?;
+    let completed = complete_unpacked(&archive, &args.directory);
+    if let Some(left_out) = completed.map_err(|error| archive::failed(&error))? {
+        return tell_completed(args, &left_out, quiet);
+    }
     ensure_no_base_changes(&archive, &args.directory)?;
     let ending = signals::block_unless_ignored().map_err(Failure::new)?;
     let is_ended = signals::flag_on_signal(ending);
@@ -55,6 +59,23 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         };
         let place = Escaped(args.directory.display());
         print(format!("{files} unpacked to {place}\n").as_bytes())?;
+    }
+    if left_out.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::quiet(1))
+    }
+}
+
+/// Says what a run that was interrupted would have said.
+fn tell_completed(args: &Args, left_out: &[String], quiet: bool) -> Result<(), Failure> {
+    for what in left_out {
+        log::error!("{}: {what}; left out", args.archive.display());
+    }
+    if !quiet {
+        let place = Escaped(args.directory.display());
+        let what = "had been unpacked by an earlier run, which was interrupted; it is complete now";
+        print(format!("{place} {what}\n").as_bytes())?;
     }
     if left_out.is_empty() {
         Ok(())

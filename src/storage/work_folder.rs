@@ -82,10 +82,7 @@ impl WorkFolder {
     ///
     /// [`WorkFolderError`].
     pub fn begin(directory: &Path, name: &OsStr) -> Result<WorkFolder, WorkFolderError> {
-        let mut hidden = OsString::from(".");
-        hidden.push(cut_name(name, MOST_NAME - 1 - ENDING.len()));
-        hidden.push(ENDING);
-        let path = directory.join(hidden);
+        let path = WorkFolder::path_of(directory, name);
         let locked = (0..TRIES).find_map(|_| locked(&path).transpose());
         let mut lock = locked.unwrap_or(Err(WorkFolderError::InUse))?;
         if !ensure_marked(&path, &lock)? {
@@ -97,6 +94,14 @@ impl WorkFolder {
             lock: Some(lock),
             is_left: false,
         })
+    }
+
+    /// Where the folder for the file or folder `name` in `directory` is, or would be.
+    pub fn path_of(directory: &Path, name: &OsStr) -> PathBuf {
+        let mut hidden = OsString::from(".");
+        hidden.push(cut_name(name, MOST_NAME - 1 - ENDING.len()));
+        hidden.push(ENDING);
+        directory.join(hidden)
     }
 
     /// As [`begin`](WorkFolder::begin), without what a killed run left.
