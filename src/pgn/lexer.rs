@@ -650,13 +650,16 @@ impl<'t> Lexer<'t> {
         at
     }
 
-    /// Whether a pawn may have become a piece at the end of a word.
+    /// Whether a pawn may have become a piece at the end of a word. Where words are read
+    /// freely, others have signs in parentheses there, `Rd8(D)`, `0-1(T)`.
     fn may_promote(&self, word: &[u8]) -> bool {
-        match word.last() {
-            Some(b'1' | b'8') => true,
-            Some(b'=') => self.is_free,
-            _ => false,
+        if !self.is_free {
+            return matches!(word.last(), Some(b'1' | b'8'));
         }
+        let pawn = word.strip_suffix(b"=").unwrap_or(word);
+        let is_of_squares =
+            |byte: &u8| matches!(byte, b'a'..=b'h' | b'1'..=b'8' | b'x' | b':' | b'-');
+        matches!(pawn, [b'a'..=b'h', .., b'1' | b'8']) && pawn.iter().all(is_of_squares)
     }
 
     /// Bytes of a piece and the parenthesis behind it that a text begins with; 0 if it

@@ -31,8 +31,10 @@ use super::GameTexts;
 use super::braces::{begins_game_after_blank, begins_loose_tag, begins_tag_pair, ends_tag_pair};
 use super::decode::MAX_BYTES;
 use super::error::{Error, quoted};
-use super::lenient::{VariantName, place_of_name, place_of_tag, players_of, variant_of};
-use super::lexer::{is_plain, line_begin, plain_tag_parts};
+use super::lenient::{
+    VariantName, loose_result, place_of_name, place_of_tag, players_of, variant_of,
+};
+use super::lexer::{self, is_plain, line_begin, plain_tag_parts};
 use super::page::EightBitPage;
 use super::place::{TextPlace, characters, doubtful};
 use memchr::memchr2;
@@ -819,8 +821,11 @@ impl ScanState {
         }
         let is_of_roster = roster_bit(line) != 0;
         if !begins_tag_pair(line) {
+            let is_loose = is_of_roster || begins_loose_tag(line);
             return is_of_roster && self.is_apart
-                || (is_of_roster || begins_loose_tag(line)) && self.has_result(text);
+                || is_loose
+                    && self.has_result(text)
+                    && (self.is_apart || self.has_plain_result(text));
         }
         // A tag amid moves begins no game.
         self.is_apart
@@ -863,6 +868,13 @@ impl ScanState {
         let has_result = self.has_result.unwrap_or_else(|| ends_in_result(moves()));
         self.has_result = Some(has_result);
         has_result
+    }
+
+    /// Whether the moves end in a result, and in nothing that looks like one, such as
+    /// castling in zeros.
+    fn has_plain_result(&self, text: &[u8]) -> bool {
+        let word = last_word(text.get(..self.moves_end).unwrap_or_default());
+        word == b"*" || lexer::result(word).or_else(|| loose_result(word)).is_some()
     }
 
     /// Takes note of what stands in a line, which ends at an offset of the
@@ -1151,6 +1163,12 @@ fn empty_line(text: &[u8]) -> Option<usize> {
 
 /// Whether moves end in a result, and a comment perhaps.
 fn ends_in_result(moves: &[u8]) -> bool {
+    let word = last_word(moves);
+    !word.is_empty() && word.iter().copied().all(is_of_result)
+}
+
+/// The last word of moves that is in no comment.
+fn last_word(moves: &[u8]) -> &[u8] {
     /// A result and the comments behind it are not longer: this is asked at many lines.
     const TAIL: usize = 1 << 14;
     let tail = moves.get(moves.len().saturating_sub(TAIL)..);
@@ -1162,8 +1180,7 @@ fn ends_in_result(moves: &[u8]) -> bool {
     }
     let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'}';
     let begin = rest.iter().rposition(is_blank).map_or(0, |at| at + 1);
-    let word = rest.get(begin..).unwrap_or_default();
-    !word.is_empty() && word.iter().copied().all(is_of_result)
+    rest.get(begin..).unwrap_or_default()
 }
 
 /// Whether a line has signs of ASCII only, none of which begins a tag pair or a comment.

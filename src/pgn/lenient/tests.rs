@@ -183,6 +183,36 @@ fn a_result_twice_makes_no_second_game() {
 }
 
 #[test]
+fn a_letter_in_parentheses_is_the_piece_of_a_pawn_alone() {
+    let promotion = "4k3/P7/8/8/8/8/8/K7 w - - 0 1";
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    for (fen, moves, expected) in [
+        (promotion, "a8(D)+ Ke7 Da7+", "1. a8=Q+ Ke7 2. Qa7+"),
+        (promotion, "a8(\u{2655})+ ♔e7", "1. a8=Q+ Ke7"),
+        (promotion, "a8=(Q)+ Ke7", "1. a8=Q+ Ke7"),
+        (
+            promotion,
+            "a8(T)+ (a8(D)+) Ke7",
+            "1. a8=R+ (1. a8=Q+) 1... Ke7",
+        ),
+        (
+            start,
+            "e4 e5 Qe2 Qe7 Qd1(D)",
+            "1. e4 e5 2. Qe2 Qe7 3. Qd1 $201",
+        ),
+        (
+            start,
+            "e4 e5 Qe2 Qe7 Qd1(\u{b1})",
+            "1. e4 e5 2. Qe2 Qe7 3. Qd1 $16",
+        ),
+    ] {
+        let found = read(&format!("[FEN \"{fen}\"]\n\n1. {moves} *"));
+        assert_eq!(found.len(), 1, "{moves}");
+        assert_eq!(found[0].0, format!("{expected} *"), "{moves}");
+    }
+}
+
+#[test]
 fn moves_are_understood_in_the_forms_that_are_written() {
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     let castling = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1";
@@ -217,13 +247,6 @@ fn moves_are_understood_in_the_forms_that_are_written() {
         (castling, "OO 000", "1. O-O O-O-O"),
         (castling, "O-0 О-О-О", "1. O-O O-O-O"),
         (promotion, "a8=(Q)+ Kg7", "1. a8=Q+ Kg7"),
-        (promotion, "a8(D)+ Kg7 Da1+", "1. a8=Q+ Kg7 2. Qa1+"),
-        (promotion, "a8(\u{2655})+ ♔g7", "1. a8=Q+ Kg7"),
-        (
-            promotion,
-            "a8(T)+ (a8(D)+) Kg7",
-            "1. a8=R+ (1. a8=Q+) 1... Kg7",
-        ),
         (promotion, "a8Qch Kg7 Qa1 +", "1. a8=Q+ Kg7 2. Qa1+"),
         (passing, "e5xd6/ep Kd8", "1. exd6 Kd8"),
         (passing, "exd6 (ep) Kd8 (=)", "1. exd6 Kd8 {(=)}"),

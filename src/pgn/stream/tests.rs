@@ -261,8 +261,11 @@ fn a_tag_in_another_form_begins_a_game_right_below_a_result() {
         let text = format!("[Event \"A\"]\n\n1. d4 1-0\n{tag}\n[Event \"L\"]\n\n1. e4 0-1\n");
         assert_eq!(lines(&text), [1, 4], "{tag}");
     }
-    let amid = "[Event \"A\"]\n\n1. d4\n[X:Y \"1\"]\nd5 1-0\n";
-    assert_eq!(lines(amid), [1]);
+    for moves in ["1. d4", "1. Nf3 Nf6 2. g3 g6 3. Bg2 Bg7 4. 0-0 0-0"] {
+        let amid =
+            format!("[Event \"A\"]\n\n{moves}\n[my-tag \"1\"]\n[White could go on]\nd5 1-0\n");
+        assert_eq!(lines(&amid), [1], "{moves}");
+    }
 }
 
 #[test]
