@@ -222,7 +222,7 @@ fn an_undo_that_could_not_remove_its_record_takes_back_no_other_merge() {
     fs::write(&record, kept).unwrap();
     for arguments in [&["--undo", "--dry-run"], &["--undo", "-y"]] {
         let said = case.does("merge", arguments);
-        assert!(said.contains("had been restored already"), "{said}");
+        assert!(said.contains("is in no game any more"), "{said}");
         assert_eq!(case.does("export", &[]), once);
     }
     assert!(!record.exists());

@@ -34,11 +34,6 @@ pub(super) struct Consent {
 }
 
 impl Consent {
-    /// Whether it is only asked what would be done.
-    pub(super) fn changes_nothing(&self) -> bool {
-        self.dry_run
-    }
-
     /// Says what would be done, and returns whether to do it. `question` has no
     /// question mark.
     pub(super) fn is_given(&self, question: &str, quiet: bool) -> Result<bool, Failure> {
@@ -105,10 +100,17 @@ pub(super) fn close_on_signal(signals: SigSet, base: &OpenBase, path: &Path, adv
     let (store, path) = (Arc::clone(&base.store), path.to_path_buf());
     let before = store.saves();
     signals::before_end(signals, move || {
-        let is_changed = store.saves() != before;
-        let said = match store.close() {
+        if !store.is_writable() {
+            // All was done and told.
+            return;
+        }
+        let closed = store.close();
+        // A save that was under way is in the base now.
+        let said = match closed {
             Err(error) => waiting(&error, &path),
-            Ok(()) if is_changed => format!("interrupted when some of it was done; {advice}"),
+            Ok(()) if store.saves() != before => {
+                format!("interrupted when some of it was done; {advice}")
+            }
             Ok(()) => "interrupted; nothing was changed".to_owned(),
         };
         log::error!("{}: {said}", Escaped(path.display()));

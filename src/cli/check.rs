@@ -225,8 +225,14 @@ fn repair(args: &Args, report: &mut CheckReport, quiet: bool) -> Result<(), Fail
         let why = change::waiting(&error, &args.source);
         not_checked(format_args!("{}: {why}", args.source.display()))
     });
-    closed?;
-    repaired.map_err(|error| not_repaired(args, error))
+    let repaired = repaired.map_err(|error| not_repaired(args, error));
+    match (repaired, closed) {
+        (Err(one), Err(other)) => {
+            let messages = [one, other].map(|failure| failure.message.unwrap_or_default());
+            Err(not_checked(messages.join("; ")))
+        }
+        (repaired, closed) => closed.and(repaired),
+    }
 }
 
 /// The failure of a repair of a base whose saves are in its files.

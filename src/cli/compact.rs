@@ -1,11 +1,13 @@
 //! `cbfs compact`: copies a base without its unused parts.
 
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::{Failure, change, print, progress, receipt, signals};
-use crate::cbh::{self, ChangeError, Compacted, Family, FileKind, NewBase, OpenBase};
+use crate::cbh::{self, ChangeError, Compacted, Family, NewBase, OpenBase};
+use crate::storage::{is_same_stem, names_in, split_name};
 
 /// Arguments of `cbfs compact`.
 #[derive(Debug, clap::Args)]
@@ -42,16 +44,18 @@ fn not_copied(args: &Args, error: ChangeError) -> Failure {
     change::failed(&args.base, error)
 }
 
-/// The files that a copy is made of: those of the base, and the journal with saves
-/// that are not in them yet.
-fn sources(base: &Path) -> Vec<PathBuf> {
-    let Ok(family) = Family::locate(base) else {
-        return Vec::new();
-    };
-    let files = FileKind::ALL.iter().filter_map(|kind| family.path(*kind));
-    let journal = family.directory().join(family.journal());
-    let journal = Some(journal).filter(|journal| journal.exists());
-    files.map(Path::to_path_buf).chain(journal).collect()
+/// What a copy is made of: all that has the name of the base, and the journal with saves
+/// that are not in its files yet.
+fn sources(base: &Path) -> Option<Vec<PathBuf>> {
+    let family = Family::locate(base).ok()?;
+    let (stem, journal) = (split_name(base).0, family.journal());
+    let is_of_base =
+        |name: &OsString| is_same_stem(&split_name(Path::new(name)).0, &stem) || *name == journal;
+    let mut names = names_in(family.directory()).ok()?;
+    names.retain(is_of_base);
+    names.sort_unstable();
+    let paths = names.iter().map(|name| family.directory().join(name));
+    Some(paths.collect())
 }
 
 /// What is to be known of a copy.
@@ -81,7 +85,8 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         let why = "an opening book, which is read-only and has nothing to be compacted";
         return Err(Failure::about(&args.base, why));
     }
-    let origin = receipt::origin(args, &sources(&args.base));
+    let sources = sources(&args.base);
+    let origin = sources.and_then(|sources| receipt::origin(args, &sources));
     if receipt::completes(&args.new, origin.as_deref(), quiet)? {
         return Ok(());
     }

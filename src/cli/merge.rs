@@ -238,13 +238,16 @@ fn take_back(args: &Args, base: &mut OpenBase, quiet: bool) -> Result<Option<Str
         ..=MOST_SHOWN => names.collect::<Vec<_>>().join(", "),
         many => count_of(many, "name"),
     };
-    if left == 0 && unmerged > 0 {
-        // The run that restored them was interrupted before it removed the record.
-        if !args.consent.changes_nothing() {
-            remove(&record)?;
+    if left == 0 && all > 0 && unmerged == all {
+        // A run that restored them was interrupted before it removed the record.
+        let question = format!("forget the merge of {names}, which is in no game any more");
+        if !args.consent.is_given(&question, quiet)? {
+            return Ok(None);
         }
+        remove(&record)?;
         return Ok(Some(format!(
-            "{names} had been restored already; the same command takes back the merge before\n"
+            "the merge of {names} is in no game any more, and is forgotten; the same command takes \
+             back the merge before\n"
         )));
     }
     if left == 0 && all > 0 {

@@ -42,16 +42,31 @@ pub(super) fn let_long_files_fail() -> nix::Result<()> {
 }
 
 /// Starts a thread: on one of the blocked `signals`, it clears up by `finish` and ends
-/// the program as the signal would.
+/// the program as the signal would. A second signal, later than [`AT_ONCE`], does not
+/// wait for that.
 pub(super) fn before_end(signals: SigSet, finish: impl FnOnce() + Send + 'static) {
     thread::spawn(move || {
-        if let Ok(signal) = signals.wait() {
+        let Ok(signal) = signals.wait() else {
+            return;
+        };
+        let first = Instant::now();
+        thread::spawn(move || {
             finish();
-            // Both cannot fail for an existing signal.
-            let _ = SigSet::from_iter([signal]).thread_unblock();
-            let _ = raise(signal);
+            end_by(signal);
+        });
+        while let Ok(signal) = signals.wait() {
+            if first.elapsed() > AT_ONCE {
+                end_by(signal);
+            }
         }
     });
+}
+
+/// Ends the program as a signal does.
+fn end_by(signal: Signal) {
+    // Both cannot fail for an existing signal.
+    let _ = SigSet::from_iter([signal]).thread_unblock();
+    let _ = raise(signal);
 }
 
 /// `timeout` sends a signal twice, to a program and to its group.
@@ -68,9 +83,7 @@ pub(super) fn flag_on_signal(signals: SigSet) -> Arc<AtomicBool> {
         while let Ok(signal) = signals.wait() {
             set.store(true, Relaxed);
             if first.get_or_insert_with(Instant::now).elapsed() > AT_ONCE {
-                // Both cannot fail for an existing signal.
-                let _ = SigSet::from_iter([signal]).thread_unblock();
-                let _ = raise(signal);
+                end_by(signal);
             }
         }
     });

@@ -386,8 +386,14 @@ impl Store {
     /// As [`sync`](Store::sync). The journal then stays for the next process
     /// that opens the base.
     pub fn close(&self) -> Result<(), Error> {
-        self.sync()?;
-        self.writer().close(self.directory.as_ref())
+        loop {
+            self.sync()?;
+            let mut writer = self.writer();
+            // Another thread may have committed since.
+            if writer.synced >= writer.committed {
+                return writer.close(self.directory.as_ref());
+            }
+        }
     }
 
     /// Returns whether it is open for writing and not closed.

@@ -18,8 +18,8 @@ use crate::cbh::layout::shown::{
 };
 use crate::cbh::record::{self, CHESS960_WORDS, GameRecord};
 use crate::game::{
-    Date, Game, GameLabel, GameResult, HIGHEST_ELO, Headers, PlayerName, RatingType, Source, Team,
-    Tournament,
+    Date, Eco, Game, GameLabel, GameResult, HIGHEST_ELO, Headers, PlayerName, RatingType, Source,
+    Team, Tournament,
 };
 use crate::storage::ReadBuffer;
 
@@ -153,10 +153,10 @@ impl SetHeaders {
         };
         let mut game = game.clone();
         game.headers.eco = None;
-        let tag = ("ECO".to_owned(), code.to_string());
-        if !game.foreign_tags.contains(&tag) {
-            game.foreign_tags.push(tag);
-        }
+        // One that was kept before is another code.
+        let tags = &mut game.foreign_tags;
+        tags.retain(|(name, value)| name != "ECO" || Eco::from_code(value).is_none());
+        tags.push(("ECO".to_owned(), code.to_string()));
         Cow::Owned(game)
     }
 }
