@@ -1,6 +1,6 @@
 //! Makes an archive.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::thread;
@@ -14,7 +14,7 @@ use super::header::{ArchiveHeader, MemberRecord, RECORD_BYTES};
 use super::name::{UsedPaths, name_of};
 use super::{Error, Options, Password};
 use crate::storage::{
-    ReadBuffer, Storage, WorkFolder, folder_of, make_as_private, move_to_free, sync_folder,
+    ReadBuffer, Storage, WorkFolder, folder_of, make_as_private, move_to_free, sync_or_move_back,
 };
 
 /// Number of blocks that each thread packs at once.
@@ -66,11 +66,7 @@ pub fn pack(
         file.sync_all()?;
         let size = file.metadata()?.len();
         move_to_free(&temporary, path)?;
-        if let Err(error) = sync_folder(folder_of(path)) {
-            // Who is told of an error finds nothing there, and can try again.
-            fs::rename(path, &temporary)?;
-            return Err(error);
-        }
+        sync_or_move_back(&temporary, path)?;
         Ok(size)
     };
     packed().map_err(|source| Error::Io {

@@ -103,10 +103,7 @@ pub fn unpack(
 /// [`Error::Refused`] if the files are of another archive, also when they are complete
 /// now; [`Error::Io`].
 pub fn complete_unpacked(archive: &Archive, to: &Path) -> Result<Option<Vec<String>>, Error> {
-    let io = |source| Error::Io {
-        file: to.to_path_buf(),
-        source,
-    };
+    let io = io_at(to);
     let hidden = WorkFolder::path_of(to, OsStr::new(UNPACK));
     match hidden.join(NOTE).symlink_metadata() {
         Err(error) if is_of_nothing(error.kind()) => return Ok(None),
@@ -117,13 +114,13 @@ pub fn complete_unpacked(archive: &Archive, to: &Path) -> Result<Option<Vec<Stri
     let mut begun = begun.map_err(|error| io(error.into()))?;
     // Else what cannot be moved now would go.
     begun.leave();
-    let Some(note) = note_in(begun.path()).map_err(io)? else {
+    let Some(note) = note_in(begun.path()).map_err(&io)? else {
         return Ok(None);
     };
     let inside = begun.path().join(INSIDE).symlink_metadata();
     // It goes before the note does.
     if !inside.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-        let target = UnpackFolder::of(to, None, begun, false)?;
+        let target = UnpackFolder::of(to, None, begun, DiskDirectory::folder)?;
         let moved = target.move_each();
         moved.map_err(|error| in_the_way(error, &hidden))?;
         target.sync_parent()?;
@@ -150,6 +147,14 @@ pub fn complete_unpacked(archive: &Archive, to: &Path) -> Result<Option<Vec<Stri
     })
 }
 
+/// Makes an error of the system one of this file or folder.
+fn io_at(file: &Path) -> impl Fn(io::Error) -> Error {
+    |source| Error::Io {
+        file: file.to_path_buf(),
+        source,
+    }
+}
+
 /// Whether there is nothing of a name, or no folder that could have it.
 fn is_of_nothing(error: io::ErrorKind) -> bool {
     matches!(
@@ -174,7 +179,7 @@ fn in_the_way(error: Error, hidden: &Path) -> Error {
     }
 }
 
-/// What a killed run noted in its hidden folder, if it did.
+/// The note that a killed run left in its hidden folder, if it left one.
 fn note_in(hidden: &Path) -> io::Result<Option<String>> {
     let hidden = DiskDirectory::open(hidden, "")?;
     let file = match hidden.open(OsStr::new(NOTE)) {
@@ -275,10 +280,6 @@ struct UnpackFolder {
 
 impl UnpackFolder {
     fn begin(to: &Path) -> Result<UnpackFolder, Error> {
-        let io = |source| Error::Io {
-            file: to.to_path_buf(),
-            source,
-        };
         let is_there = to.symlink_metadata().is_ok();
         let (parent, name) = if is_there {
             (to, None)
@@ -287,44 +288,32 @@ impl UnpackFolder {
         };
         let hidden = name.as_deref().unwrap_or(OsStr::new(UNPACK));
         let temporary = WorkFolder::begin_empty(parent, hidden);
-        let temporary = temporary.map_err(|error| io(error.into()))?;
-        UnpackFolder::of(to, name, temporary, true)
+        let temporary = temporary.map_err(|error| io_at(to)(error.into()))?;
+        UnpackFolder::of(to, name, temporary, DiskDirectory::create_folder)
     }
 
-    /// The files in `temporary`, which is new or was left.
+    /// The files in `temporary`, in a folder that `inside` makes or opens.
     fn of(
         to: &Path,
         name: Option<OsString>,
         temporary: WorkFolder,
-        is_new: bool,
+        inside: fn(&DiskDirectory, &OsStr) -> io::Result<DiskDirectory>,
     ) -> Result<UnpackFolder, Error> {
-        let io = |source| Error::Io {
-            file: to.to_path_buf(),
-            source,
-        };
+        let io = io_at(to);
         let parent = if name.is_some() { folder_of(to) } else { to };
-        let outer = DiskDirectory::open(temporary.path(), "").map_err(io)?;
-        let inside = OsStr::new(INSIDE);
-        let inner = if is_new {
-            outer.create_folder(inside)
-        } else {
-            outer.folder(inside)
-        };
+        let outer = DiskDirectory::open(temporary.path(), "").map_err(&io)?;
         Ok(UnpackFolder {
             to: to.to_path_buf(),
-            parent: DiskDirectory::open(parent, "").map_err(io)?,
+            parent: DiskDirectory::open(parent, "").map_err(&io)?,
             name,
             temporary,
-            inner: inner.map_err(io)?,
+            inner: inside(&outer, OsStr::new(INSIDE)).map_err(&io)?,
             outer,
         })
     }
 
     fn io(&self, source: io::Error) -> Error {
-        Error::Io {
-            file: self.to.clone(),
-            source,
-        }
+        io_at(&self.to)(source)
     }
 
     /// Checks that no existing file or folder has a name of a new one, ignoring

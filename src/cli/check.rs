@@ -237,28 +237,24 @@ fn repair(args: &Args, report: &mut CheckReport, quiet: bool) -> Result<(), Fail
 
 /// The failure of a repair of a base whose saves are in its files.
 fn not_repaired(args: &Args, error: ChangeError) -> Failure {
-    let is_without_room = error.is_without_room();
-    let failure = repair_failure(args, error);
-    if !is_without_room {
-        return failure;
-    }
-    let message = failure.message.unwrap_or_default();
-    not_checked(format_args!(
-        "{message}; make room and run the same command again"
-    ))
+    failure_of(args, error, "make room and run the same command again")
 }
 
 fn not_opened(args: &Args, error: ChangeError) -> Failure {
+    let advice = "nothing is lost: saves that are not in the base yet wait in its journal; make \
+                  room and run the same command again";
+    failure_of(args, error, advice)
+}
+
+/// The failure for an error, with what to do if there is no room.
+fn failure_of(args: &Args, error: ChangeError, without_room: &str) -> Failure {
     let is_without_room = error.is_without_room();
     let failure = repair_failure(args, error);
     if !is_without_room {
         return failure;
     }
     let message = failure.message.unwrap_or_default();
-    not_checked(format_args!(
-        "{message}; nothing is lost: saves that are not in the base yet wait in its journal; make \
-         room and run the same command again"
-    ))
+    not_checked(format_args!("{message}; {without_room}"))
 }
 
 fn repair_failure(args: &Args, error: ChangeError) -> Failure {

@@ -44,7 +44,7 @@ fn not_copied(args: &Args, error: ChangeError) -> Failure {
     change::failed(&args.base, error)
 }
 
-/// What a copy is made of: all that has the name of the base, and the journal with saves
+/// The sources of a copy: all that has the name of the base, and the journal with saves
 /// that are not in its files yet.
 fn sources(base: &Path) -> Option<Vec<PathBuf>> {
     let family = Family::locate(base).ok()?;
@@ -58,7 +58,7 @@ fn sources(base: &Path) -> Option<Vec<PathBuf>> {
     Some(paths.collect())
 }
 
-/// What is to be known of a copy.
+/// The warnings about a copy.
 fn warnings(args: &Args, done: &Compacted) -> Vec<String> {
     let left_out = done.left_out.iter();
     let left_out = left_out.map(|(path, kind)| format!("{}: {kind}, not copied", path.display()));

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::password::PasswordFile;
@@ -35,30 +36,25 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let archive = archive::open(&args.archive, &args.password, None)?;
     let completed = complete_unpacked(&archive, &args.directory);
-    if let Some(left_out) = completed.map_err(|error| archive::failed(&error))? {
-        return tell_completed(args, &left_out, quiet);
-    }
-    ensure_no_base_changes(&archive, &args.directory)?;
-    let ending = signals::block_unless_ignored().map_err(Failure::new)?;
-    let is_ended = signals::flag_on_signal(ending);
-    let bytes = archive.members().iter().map(ArchiveMember::size).sum();
-    let bar = progress::bytes_bar(Some(bytes), quiet);
-    let unpacked = unpack(&archive, &args.directory, args.skip_damaged, &mut |bytes| {
-        bar.inc(bytes);
-        !is_ended.load(Relaxed)
-    });
-    bar.finish_and_clear();
-    let Unpacked { files, left_out } = unpacked.map_err(|error| archive::failed(&error))?;
-    for fault in &left_out {
-        log::error!("{}: {}; left out", args.archive.display(), fault.what);
-    }
-    if !quiet {
+    let place = Escaped(args.directory.display());
+    let completed = completed.map_err(|error| archive::failed(&error))?;
+    let (left_out, said) = if let Some(left_out) = completed {
+        let what = "had been unpacked by an earlier run, which was interrupted; it is complete now";
+        (left_out, format!("{place} {what}\n"))
+    } else {
+        let Unpacked { files, left_out } = unpack_all(args, &archive, quiet)?;
+        let left_out = left_out.into_iter().map(|fault| fault.what).collect();
         let files = match files {
             1 => "1 file".to_owned(),
             many => format!("{many} files"),
         };
-        let place = Escaped(args.directory.display());
-        print(format!("{files} unpacked to {place}\n").as_bytes())?;
+        (left_out, format!("{files} unpacked to {place}\n"))
+    };
+    for what in &left_out {
+        log::error!("{}: {what}; left out", args.archive.display());
+    }
+    if !quiet {
+        print(said.as_bytes())?;
     }
     if left_out.is_empty() {
         Ok(())
@@ -67,21 +63,18 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     }
 }
 
-/// Says what a run that was interrupted would have said.
-fn tell_completed(args: &Args, left_out: &[String], quiet: bool) -> Result<(), Failure> {
-    for what in left_out {
-        log::error!("{}: {what}; left out", args.archive.display());
-    }
-    if !quiet {
-        let place = Escaped(args.directory.display());
-        let what = "had been unpacked by an earlier run, which was interrupted; it is complete now";
-        print(format!("{place} {what}\n").as_bytes())?;
-    }
-    if left_out.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::quiet(1))
-    }
+fn unpack_all(args: &Args, archive: &Arc<Archive>, quiet: bool) -> Result<Unpacked, Failure> {
+    ensure_no_base_changes(archive, &args.directory)?;
+    let ending = signals::block_unless_ignored().map_err(Failure::new)?;
+    let is_ended = signals::flag_on_signal(ending);
+    let bytes = archive.members().iter().map(ArchiveMember::size).sum();
+    let bar = progress::bytes_bar(Some(bytes), quiet);
+    let unpacked = unpack(archive, &args.directory, args.skip_damaged, &mut |bytes| {
+        bar.inc(bytes);
+        !is_ended.load(Relaxed)
+    });
+    bar.finish_and_clear();
+    unpacked.map_err(|error| archive::failed(&error))
 }
 
 /// Refuses a directory with a base or book that a file of the archive would belong to:

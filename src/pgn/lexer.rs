@@ -293,8 +293,7 @@ impl<'t> Lexer<'t> {
     /// Whether nothing stands before a place in its line, but for the mark that some
     /// texts begin with.
     fn is_at_line(&self, place: TextPlace) -> bool {
-        let before = self.slice(place.line_start, place.offset);
-        before.is_empty() || before == b"\xef\xbb\xbf"
+        without_mark(self.slice(place.line_start, place.offset)).is_empty()
     }
 
     fn blank_len(&self, rest: &[u8]) -> usize {
@@ -759,6 +758,11 @@ fn is_wide_blank(rest: &[u8]) -> bool {
             | [0xe3, 0x80, 0x80, ..]
             | [0xef, 0xbb, 0xbf, ..]
     )
+}
+
+/// A line without the mark that some texts begin with.
+pub(super) fn without_mark(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
 }
 
 /// A line without the blanks, marks and control characters that it begins with,

@@ -34,7 +34,7 @@ use super::error::{Error, quoted};
 use super::lenient::{
     VariantName, loose_result, place_of_name, place_of_tag, players_of, variant_of,
 };
-use super::lexer::{self, is_plain, line_begin, plain_tag_parts};
+use super::lexer::{self, is_plain, line_begin, plain_tag_parts, without_mark};
 use super::page::EightBitPage;
 use super::place::{TextPlace, characters, doubtful};
 use memchr::memchr2;
@@ -821,11 +821,11 @@ impl ScanState {
         }
         let is_of_roster = roster_bit(line) != 0;
         if !begins_tag_pair(line) {
-            let is_loose = is_of_roster || begins_loose_tag(line);
-            return is_of_roster && self.is_apart
-                || is_loose
-                    && self.has_result(text)
-                    && (self.is_apart || self.has_plain_result(text));
+            if self.is_apart {
+                return is_of_roster || (begins_loose_tag(line) && self.has_result(text));
+            }
+            let is_tag = is_of_roster || begins_loose_tag(line);
+            return is_tag && self.has_result(text) && self.has_plain_result(text);
         }
         // A tag amid moves begins no game.
         self.is_apart
@@ -1113,11 +1113,6 @@ fn is_whole_line(line: &[u8]) -> bool {
 /// Whether a line is none of PGN: it begins with `%`.
 pub(super) fn is_escaped(line: &[u8]) -> bool {
     without_mark(line).first() == Some(&b'%')
-}
-
-/// A line without the mark that some texts begin with.
-fn without_mark(line: &[u8]) -> &[u8] {
-    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
 }
 
 fn lines_in(text: &[u8]) -> usize {

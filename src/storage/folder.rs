@@ -77,6 +77,19 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
     sync_open_folder(&File::open(path)?)
 }
 
+/// Returns when something that was moved to `to` survives a power cut. After an error it
+/// is back at `from`: who is told of one finds nothing there, and can try again.
+///
+/// # Errors
+///
+/// Errors of the system.
+pub fn sync_or_move_back(from: &Path, to: &Path) -> io::Result<()> {
+    sync_folder(folder_of(to)).or_else(|error| {
+        fs::rename(to, from)?;
+        Err(error)
+    })
+}
+
 /// As [`sync_folder`], of an open folder.
 pub(super) fn sync_open_folder(folder: &File) -> io::Result<()> {
     match folder.sync_all() {

@@ -56,6 +56,7 @@ pub(crate) use folder::write_whole;
 pub use folder::{
     LeftOut, MOST_NAME, TOO_DEEP, copy_plain_file, cut_name, folder_of, is_same_stem, join_name,
     kind_of, name_elsewhere, name_of_set_elsewhere, names_in, split_name, sync_folder,
+    sync_or_move_back,
 };
 pub use folder_watch::{Relisting, identities, identity, modified};
 pub use joined::JoinedFiles;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use super::folder::{folder_of, sync_folder};
+use super::folder::{folder_of, sync_or_move_back};
 use super::work_folder::WorkFolder;
 
 /// Makes the folder `to` with what `write` writes into the folder that it is
@@ -27,11 +27,7 @@ pub fn make_folder<T>(to: &Path, write: impl FnOnce(&Path) -> io::Result<T>) -> 
     nix::unistd::syncfs(File::open(&root)?)?;
     // A folder replaces an empty folder, and nothing else.
     fs::rename(&root, to)?;
-    if let Err(error) = sync_folder(parent) {
-        // Who is told of an error finds nothing there, and can try again.
-        fs::rename(to, &root)?;
-        return Err(error);
-    }
+    sync_or_move_back(&root, to)?;
     Ok(written)
 }
 

@@ -134,7 +134,7 @@ impl GameRecords {
     }
 }
 
-/// What came of setting the headers of a game.
+/// The outcome of setting the headers of a game.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SetHeaders {
     /// Whether details of its tournament or source change.
