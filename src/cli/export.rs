@@ -3,13 +3,14 @@
 //!
 //! All cores decode and render ranges of [`STRETCH`] records in turn; the main
 //! thread writes them in order. A core that is ahead waits while [`PIECES`] of
-//! its pieces are unwritten, so memory is bounded for games of any length.
+//! its pieces are unwritten, so memory is bounded for games of any length. One core
+//! alone needs no other thread.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
 use indicatif::ProgressBar;
@@ -141,10 +142,10 @@ impl ExportAs {
 enum OutputPart {
     /// The text of some games.
     Text(Vec<u8>),
+    /// The last text of a range.
+    Last(Vec<u8>),
     /// A game that could not be read.
     Unreadable(GameId, cbh::Error),
-    /// The end of a range.
-    End,
 }
 
 /// Exports all games that are not deleted, or a book.
@@ -253,61 +254,105 @@ fn write_games(
     bar: &ProgressBar,
 ) -> io::Result<u64> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let stretches = base.last_id().div_ceil(STRETCH);
+    let ranges = base.last_id().div_ceil(STRETCH);
+    let mut output = Output {
+        out,
+        bar,
+        unreadable: 0,
+    };
+    if cores > 1 {
+        write_by_threads(base, is_clean, cores, ranges, &mut output)?;
+    } else {
+        let mut decoded = Decoded::reading_many();
+        for range in 0..ranges {
+            let take = &mut |part| output.take(part).map(drop);
+            render(base, is_clean, range, &mut decoded, take)?;
+        }
+    }
+    output.out.flush()?;
+    base.ensure_unchanged()?;
+    Ok(output.unreadable)
+}
+
+/// As [`write_games`], by a thread for each core.
+fn write_by_threads(
+    base: &dyn Base,
+    is_clean: bool,
+    cores: usize,
+    ranges: u32,
+    output: &mut Output<'_>,
+) -> io::Result<()> {
     thread::scope(|scope| {
         let receivers: Vec<Receiver<OutputPart>> = (0..cores)
             .map(|core| {
                 let (sender, receiver) = sync_channel(PIECES);
                 scope.spawn(move || {
                     let mut decoded = Decoded::reading_many();
-                    let mut mine = (0..stretches).skip(core).step_by(cores);
+                    let mut mine = (0..ranges).skip(core).step_by(cores);
                     // The receiver has ended after a write error.
-                    mine.try_for_each(|stretch| {
-                        let first = 1 + stretch * STRETCH;
-                        render(base, is_clean, first, &mut decoded, &sender)
+                    mine.try_for_each(|range| {
+                        let send = &mut |part| sender.send(part);
+                        render(base, is_clean, range, &mut decoded, send)
                     })
                 });
                 receiver
             })
             .collect();
-        let mut unreadable = 0;
-        for (_, receiver) in (0..stretches).zip(receivers.iter().cycle()) {
-            loop {
-                match receiver.recv() {
-                    Ok(OutputPart::Text(text)) => out.write_all(&text)?,
-                    Ok(OutputPart::Unreadable(GameId(id), error)) => {
-                        unreadable += 1;
-                        log::error!("game {id}: {error}");
-                    }
-                    Ok(OutputPart::End) => break,
-                    Err(_) => return Err(io::Error::other("a thread ended early")),
-                }
-            }
-            bar.inc(u64::from(STRETCH));
+        for (_, receiver) in (0..ranges).zip(receivers.iter().cycle()) {
+            let ended = |_| io::Error::other("a thread ended early");
+            while !output.take(receiver.recv().map_err(ended)?)? {}
         }
-        out.flush()?;
-        base.ensure_unchanged()?;
-        Ok(unreadable)
+        Ok(())
     })
 }
 
-/// Renders the games of one range; `None` if the receiver has ended.
-fn render(
+/// What is written, in order.
+struct Output<'a> {
+    out: &'a mut dyn Write,
+    bar: &'a ProgressBar,
+    /// The number of games that could not be read.
+    unreadable: u64,
+}
+
+impl Output<'_> {
+    /// Writes a part. Returns whether it was the last one of its range.
+    fn take(&mut self, part: OutputPart) -> io::Result<bool> {
+        match part {
+            OutputPart::Text(text) => self.out.write_all(&text)?,
+            OutputPart::Last(text) => {
+                self.out.write_all(&text)?;
+                self.bar.inc(u64::from(STRETCH));
+                return Ok(true);
+            }
+            OutputPart::Unreadable(GameId(id), error) => {
+                self.unreadable += 1;
+                log::error!("game {id}: {error}");
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Renders the games of one range, the first of which is range 0.
+///
+/// # Errors
+///
+/// Those of `pass_on`.
+fn render<E>(
     base: &dyn Base,
     is_clean: bool,
-    first: u32,
+    range: u32,
     decoded: &mut Decoded,
-    pieces: &SyncSender<OutputPart>,
-) -> Option<()> {
+    pass_on: &mut dyn FnMut(OutputPart) -> Result<(), E>,
+) -> Result<(), E> {
+    let first = 1 + range * STRETCH;
     let mut entries = Vec::new();
     let count = STRETCH.min(base.last_id() - first + 1);
     if let Err(error) = base.entries(GameId(first), count, &mut entries) {
-        pieces
-            .send(OutputPart::Unreadable(GameId(first), error))
-            .ok()?;
+        pass_on(OutputPart::Unreadable(GameId(first), error))?;
     }
     let mut encoder = pgn::Encoder::new(is_clean);
-    // What the games of a stretch mostly take.
+    // What the games of a range mostly take.
     let mut text = Vec::with_capacity(PIECE_BYTES / 2);
     for entry in entries {
         if entry.is_deleted || entry.kind != RecordKind::Game {
@@ -316,24 +361,21 @@ fn render(
         let permit = match base.read_game_to_render(entry.id, decoded) {
             Ok(permit) => permit,
             Err(error) => {
-                pieces.send(OutputPart::Unreadable(entry.id, error)).ok()?;
+                pass_on(OutputPart::Unreadable(entry.id, error))?;
                 continue;
             }
         };
         encoder.encode(&decoded.game, &decoded.defects, &mut text);
-        // Give up the permit while sending, because the receiver may take long.
+        // Give up the permit while passing on, because the receiver may take long.
         if text.len() > 16 * PIECE_BYTES {
             *decoded = Decoded::reading_many();
         }
         drop(permit);
         if text.len() > PIECE_BYTES {
-            pieces
-                .send(OutputPart::Text(std::mem::take(&mut text)))
-                .ok()?;
+            pass_on(OutputPart::Text(std::mem::take(&mut text)))?;
         }
     }
-    pieces.send(OutputPart::Text(text)).ok()?;
-    pieces.send(OutputPart::End).ok()
+    pass_on(OutputPart::Last(text))
 }
 
 #[cfg(test)]
