@@ -477,8 +477,14 @@ fn are_plain(bytes: [u8; 8]) -> bool {
 
 /// Whether splitting the joined name at its first comma gives its parts.
 fn survives_joining(name: &PlayerName) -> bool {
+    // Blanks beyond ASCII are asked for only where there are such letters.
+    let is_letter = |byte: Option<&u8>| byte.is_none_or(|byte| (b'!'..=b'~').contains(byte));
     let is_blank = char::is_whitespace;
-    let is_trimmed = |part: &str| !part.starts_with(is_blank) && !part.ends_with(is_blank);
+    let is_trimmed = |part: &str| {
+        let bytes = part.as_bytes();
+        is_letter(bytes.first()) && is_letter(bytes.last())
+            || !part.starts_with(is_blank) && !part.ends_with(is_blank)
+    };
     let is_split_right = if name.first.is_empty() {
         !name.last.contains(',') && name.last != "?"
     } else {
