@@ -223,8 +223,10 @@ impl Position {
         }
         let safe = |square, occupied| board.attacks_to(square, !turn, occupied).is_empty();
         let walking = board.occupied().without(king);
+        // A rook that leaves a corner uncovers nothing.
         king_way.into_iter().all(|square| safe(square, walking))
-            && safe(king_to, others.with(rook_to).with(king_to))
+            && (self.castling_mode.is_standard()
+                || safe(king_to, others.with(rook_to).with(king_to)))
     }
 
     /// The shortest unambiguous notation of a move that is no castling and no
