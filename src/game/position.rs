@@ -140,6 +140,12 @@ impl Position {
     /// [`IllegalMove`] if the move is not legal; the position is unchanged
     /// then.
     pub fn play(&mut self, m: Move) -> Result<San, IllegalMove> {
+        let san = self.play_and_check(m)?;
+        Ok(if self.is_mate() { san.mating() } else { san })
+    }
+
+    /// As [`play`](Position::play), but a mate has the mark of a check.
+    fn play_and_check(&mut self, m: Move) -> Result<San, IllegalMove> {
         match m {
             Move::Normal {
                 role,
@@ -164,7 +170,8 @@ impl Position {
     }
 
     /// Plays a move that is no castling, no promotion and not en passant. Returns the
-    /// captured piece, and the notation as [`play`](Position::play).
+    /// captured piece, and the notation as [`play`](Position::play), but a mate has the
+    /// mark of a check: a legal move that follows spares the question.
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
@@ -239,30 +246,27 @@ impl Position {
         taken
     }
 
-    /// Adds the check or mate mark to the notation of the move just played.
+    /// Adds the mark of a check to the notation of the move just played, if it gives one.
     /// `gives_check` is valid only in a regular position.
     #[inline]
-    fn marked(&mut self, san: San, gives_check: bool) -> San {
+    fn marked(&mut self, mut san: San, gives_check: bool) -> San {
         self.in_check = gives_check;
         if !self.is_regular {
             self.update_state();
         }
         if self.in_check {
-            self.with_mark(san)
-        } else {
-            san
+            san.push(San::CHECK);
         }
-    }
-
-    #[cold]
-    fn with_mark(&self, mut san: San) -> San {
-        // There is no mate in an irregular position.
-        let is_mate = self.is_regular && !self.can_answer_check();
-        san.push(if is_mate { b'#' } else { b'+' });
         san
     }
 
-    /// Castles or captures en passant, as [`play`](Position::play).
+    /// Whether the side to move is in check and has no legal move. There is no mate in an
+    /// irregular position.
+    pub(super) fn is_mate(&self) -> bool {
+        self.in_check && self.is_regular && !self.can_answer_check()
+    }
+
+    /// Castles or captures en passant, as [`play_step`](Position::play_step).
     #[cold]
     fn play_special(&mut self, m: Move) -> Result<San, IllegalMove> {
         if !self.is_legal(m) {

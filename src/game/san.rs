@@ -20,6 +20,12 @@ impl San {
     /// The empty notation; append with [`push`](San::push).
     pub(super) const EMPTY: San = San(0);
 
+    /// The mark of a check.
+    pub(super) const CHECK: u8 = b'+';
+
+    /// The mark of a mate.
+    const MATE: u8 = b'#';
+
     /// Length of the longest notation, `Qa1xb2#`.
     const MAX: usize = 7;
 
@@ -80,6 +86,17 @@ impl San {
     pub(super) fn push_promotion(&mut self, role: Role) {
         self.push(b'=');
         self.push(role.upper_char() as u8);
+    }
+
+    /// The notation with the mark of a mate in place of that of a check.
+    #[cold]
+    pub(super) fn mating(self) -> San {
+        let mut bytes = self.0.to_le_bytes();
+        let last = self.len().checked_sub(1).and_then(|at| bytes.get_mut(at));
+        if let Some(mark) = last.filter(|mark| **mark == San::CHECK) {
+            *mark = San::MATE;
+        }
+        San(u64::from_le_bytes(bytes))
     }
 
     /// Castling, without a mark.
@@ -162,5 +179,25 @@ mod tests {
         assert_eq!((san.to_string().as_str(), san.len()), ("Qa1xb2#", 7));
         assert_eq!(&san.after_blank(), b" Qa1xb2#");
         assert_eq!(San::NULL.to_string(), "--");
+    }
+
+    #[test]
+    fn the_mark_of_a_check_becomes_that_of_a_mate() {
+        let of = |text: &[u8]| {
+            let mut san = San::EMPTY;
+            for &byte in text {
+                san.push(byte);
+            }
+            san
+        };
+        for (san, mating) in [
+            ("Qh5+", "Qh5#"),
+            ("Qa1xb2+", "Qa1xb2#"),
+            ("Nf3", "Nf3"),
+            ("--", "--"),
+        ] {
+            assert_eq!(of(san.as_bytes()).mating().to_string(), mating);
+            assert_eq!(of(san.as_bytes()).mating().mating(), of(mating.as_bytes()));
+        }
     }
 }

@@ -341,7 +341,9 @@ impl<'t> TreeBuilder<'t> {
     }
 
     /// Plays a move, no castling and no promotion, of the side to move, as
-    /// [`play`](TreeBuilder::play). Returns what it takes.
+    /// [`play`](TreeBuilder::play). Returns what it takes. A mate gets the mark of a
+    /// check: whether it is one takes long to find, and the next legal move tells that it
+    /// is none. So call [`mark_mate`](TreeBuilder::mark_mate) after the last of such moves.
     ///
     /// # Errors
     ///
@@ -368,6 +370,17 @@ impl<'t> TreeBuilder<'t> {
         };
         self.add(Some(m), san);
         Ok(capture)
+    }
+
+    /// Replaces the mark of a check by that of a mate if the last move mates.
+    pub fn mark_mate(&mut self) {
+        let at = self.here.at;
+        if at != PlyId::START
+            && self.here.position.is_mate()
+            && let Some(ply) = self.tree.plies.get_mut(at.index())
+        {
+            ply.san = ply.san.mating();
+        }
     }
 
     #[expect(

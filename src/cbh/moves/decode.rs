@@ -352,6 +352,9 @@ impl StreamReader<'_, '_> {
         ahead.look_up(color, self.count);
         let Err(end) = self.play_all(color, &mut ahead);
         let played = room.saturating_sub(self.line.room());
+        if played > 0 {
+            self.line.mark_mate();
+        }
         self.reader.skip(played).ok();
         let code = self.next();
         end.map_or(Ok(code), Err)
@@ -726,6 +729,72 @@ mod tests {
             game.start.append_fen_to(&mut start);
             let expected = if is_read { with_right } else { fen };
             assert_eq!(start, expected.as_bytes());
+        }
+    }
+
+    /// Plays moves given by their squares, such as `e2e4`; `--` is a null move.
+    fn play_all(line: &mut TreeBuilder<'_>, moves: &str) {
+        for word in moves.split_whitespace() {
+            if word == "--" {
+                line.play_null();
+                continue;
+            }
+            let (from, to) = word.split_at(2);
+            let [from, to]: [Square; 2] = [from, to].map(|name| name.parse().unwrap());
+            let board = line.position().board();
+            let m = Move::Normal {
+                role: board.role_at(from).unwrap(),
+                from,
+                capture: board.role_at(to),
+                to,
+                promotion: None,
+            };
+            line.play(m).unwrap();
+        }
+    }
+
+    #[test]
+    fn mates_are_marked_wherever_a_line_ends_or_goes_on() {
+        let mut game = Game::default();
+        let mut line = TreeBuilder::new(&mut game.tree, &game.start.position);
+        play_all(&mut line, "f2f3 e7e5 g2g4");
+        let before_mate = line.branch();
+        play_all(&mut line, "d8h4");
+        let mated = line.branch();
+        // Null moves are the only ones that follow a mate.
+        play_all(&mut line, "-- h4h2");
+        line.resume(mated);
+        play_all(&mut line, "-- h4h5");
+        line.resume(before_mate.clone());
+        play_all(&mut line, "b8c6 h2h3 d8h4");
+        line.resume(before_mate);
+        play_all(&mut line, "f8c5 e2e3 d8h4");
+        let sans = |game: &Game| {
+            let plies = (1..=game.tree.len()).filter_map(|at| game.tree.place(at));
+            let mut sans: Vec<String> = plies
+                .map(|ply| game.tree.ply(ply).unwrap().san.to_string())
+                .collect();
+            sans.sort();
+            sans.join(" ")
+        };
+        let written = sans(&game);
+        assert_eq!(written.matches("Qh4#").count(), 2, "{written}");
+        assert_eq!(written.matches("Qh4+").count(), 1, "{written}");
+        let blob = encode(&game).unwrap().blob;
+        let mut read = Game::default();
+        MoveDecoder::default()
+            .decode(&blob, u8::MAX, &mut read)
+            .unwrap();
+        assert_eq!(sans(&read), written);
+        // Without its last pops and moves, a game ends anywhere.
+        for len in HEAD_BYTES..blob.len() {
+            let cut = blob.get(..len).unwrap();
+            let _ = MoveDecoder::default().decode(cut, u8::MAX, &mut read);
+            let plies = (1..=read.tree.len()).filter_map(|at| read.tree.place(at));
+            for ply in plies.map(|ply| read.tree.ply(ply).unwrap()) {
+                let is_mate = ply.san.to_string().ends_with('#');
+                assert!(is_mate || written.contains(&ply.san.to_string()), "{len}");
+            }
         }
     }
 
