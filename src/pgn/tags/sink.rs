@@ -51,7 +51,8 @@ pub(in crate::pgn) struct EventLines {
 impl EventLines {
     /// Forgets the lines unless they are of the event and source of this game.
     fn keep_those_of(&mut self, headers: &Headers) {
-        if self.tournament != headers.tournament || self.source != headers.source {
+        let is_same = self.tournament.is_same(&headers.tournament);
+        if !is_same || !self.source.is_same(&headers.source) {
             self.tournament.clone_from(&headers.tournament);
             self.source.clone_from(&headers.source);
             self.lines.iter_mut().for_each(Vec::clear);
