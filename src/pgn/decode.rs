@@ -395,6 +395,9 @@ impl<'t> MoveText<'_, 't> {
                 Token::Open => self.open(lexer, place)?,
                 Token::Close => self.close(lexer, place)?,
                 Token::Result(result) if self.outer.is_empty() => {
+                    if self.is_in_front_of_moves(lexer) {
+                        self.leniency.notes(Liberty::ResultInFront);
+                    }
                     return self.agreed(lexer, place, result);
                 }
                 Token::Number(written) => self.numbers.read(place, written),
@@ -923,6 +926,19 @@ impl<'t> MoveText<'_, 't> {
         let (ending, stated) = (ending.pgn(), stated.pgn());
         let found = format!("the result {ending}, where the tag says {stated}");
         Err(lexer.error(place, found, "the same result in both"))
+    }
+
+    /// Whether moves without tags follow the result that ends a game of tags alone. They
+    /// are a game of their own, as PGN has it, but may be meant as those of this one.
+    fn is_in_front_of_moves(&self, lexer: &Lexer<'t>) -> bool {
+        if !self.has_tags || self.before.is_some() {
+            return false;
+        }
+        match lexer.clone().next() {
+            Ok((_, Token::Number(_))) => true,
+            Ok((_, Token::Word(word))) => Notation::parse(&word).is_some(),
+            _ => false,
+        }
     }
 
     /// Leaves out the result with which some programs end variations.

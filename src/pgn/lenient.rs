@@ -90,6 +90,8 @@ pub enum Liberty {
     Damage,
     /// A result twice.
     ResultTwice,
+    /// A result between the tags and the moves; strict PGN too.
+    ResultInFront,
     /// `(1... c5 1-0)`; at the end of a variation strict PGN too.
     ResultInVariation,
     /// `e4 e5 +-` at the end of moves, where no result says so.
@@ -243,6 +245,9 @@ impl fmt::Display for Liberty {
             }
             Liberty::NoSetUp => "a tag SetUp or FEN without a position; left out",
             Liberty::ResultTwice => "a result twice; read as one",
+            Liberty::ResultInFront => {
+                "moves without tags behind a game that has tags and no moves; read as a game of their own"
+            }
             Liberty::ResultInVariation => "a result in a variation; left out",
             Liberty::Judgement => "+- or -+ behind the last move, where no result says so; read as a NAG",
             Liberty::MoveForm => "moves in another form, such as ed, OO, nf3, 5254, Qd8ch or e4=; read as moves",

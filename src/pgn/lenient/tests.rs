@@ -1118,6 +1118,32 @@ fn a_date_in_another_order_is_told_as_that() {
 }
 
 #[test]
+fn moves_behind_a_game_of_tags_alone_are_told() {
+    let tags = "[White \"A\"]\n[Result \"1-0\"]";
+    for (moves, expected) in [
+        ("\n1-0\n\n1. e4 e5 1-0\n", [true, false].as_slice()),
+        ("\n\n1-0 1. e4 e5 1-0\n", &[true, false]),
+        (" 1-0\n\ne4 e5 1-0\n", &[true, false]),
+        (
+            "\n\n1-0\n\n[White \"B\"]\n\n1. e4 e5 1-0\n",
+            &[false, false],
+        ),
+        ("\n\n1. e4 1-0\n\n1. e4 e5 1-0\n", &[false, false]),
+        ("\n\n1-0\n", &[false]),
+    ] {
+        let text = format!("{tags}{moves}");
+        let mut texts = GameTexts::new(text.as_bytes());
+        let mut told = Vec::new();
+        while let Some(read) = texts.next_leniently() {
+            let taken = read.unwrap().taken;
+            let mut liberties = taken.list().iter();
+            told.push(liberties.any(|(taken, _)| *taken == Liberty::ResultInFront));
+        }
+        assert_eq!(told, expected, "{text}");
+    }
+}
+
+#[test]
 fn liberties_are_reported_at_their_position() {
     for (text, liberty, place) in [
         ("[White A]\n\n1. e4 *", Liberty::TagForm, (1, 1)),
@@ -1145,6 +1171,11 @@ fn liberties_are_reported_at_their_position() {
         ("1. e4 e5\n2. Nf3 $ 2... Nc6 *", Liberty::OtherNag, (2, 8)),
         ("1. e4 e5\n1-0 {a}", Liberty::CommentBehind, (2, 5)),
         ("1. e4 e5\n1-0 1-0", Liberty::ResultTwice, (2, 5)),
+        (
+            "[White \"A\"]\n\n1-0\n1. e4 e5 1-0",
+            Liberty::ResultInFront,
+            (3, 1),
+        ),
         ("1. e4 e5\n1-0 time", Liberty::WordsBehind, (2, 5)),
         (
             "1. e4 e5\n2. Sf3 *",
