@@ -322,6 +322,10 @@ fn pattern(value: &str) -> Result<Pattern, Refused> {
             "a quote stands within the value; a whole field stands between two of them".to_owned(),
         ));
     }
+    let has_nothing = |text: &str| !text.is_empty() && Pattern::new(text, true).fits("");
+    if has_nothing(inner.unwrap_or(value)) && !value.contains('*') {
+        return Err(Refused::found(value, "a text of more than accents"));
+    }
     match inner {
         Some(whole) => Ok(Pattern::new(whole, true)),
         None if value.is_empty() => Err(Refused::found(
@@ -623,6 +627,8 @@ mod tests {
             ("material:KKK", "found"),
             ("material:KR**KR", "found"),
             ("position:e4", "no FEN; expected one of four or six fields"),
+            ("white:\u{301}", "expected a text of more than accents"),
+            ("white:a|\u{301}", "expected a text of more than accents"),
             ("white:\"Carlsen", "a quote does not end"),
             ("white:a\"b\"c", "a quote stands within the value"),
             ("opponent:Anand", "no player: term stands before it"),
