@@ -49,7 +49,8 @@ impl Write for Escaping<'_, '_> {
 }
 
 /// The message without the numbers that the system has for its errors, as
-/// ` (os error 2)`; the words before say the same.
+/// ` (os error 2)`; the words before say the same. What can be done about too many open
+/// files is added.
 pub fn without_numbers(message: impl Display) -> String {
     const HEAD: &str = " (os error ";
     let message = message.to_string();
@@ -58,7 +59,12 @@ pub fn without_numbers(message: impl Display) -> String {
     for part in parts {
         let after = part.trim_start_matches(|c: char| c.is_ascii_digit());
         match after.strip_prefix(')') {
-            Some(after) if after.len() + 1 < part.len() => out.push_str(after),
+            Some(after) if after.len() + 1 < part.len() => {
+                if part.starts_with(&format!("{})", libc::EMFILE)) {
+                    out.push_str(" (see `ulimit -n`, or LimitNOFILE= of a service)");
+                }
+                out.push_str(after);
+            }
             _ => {
                 out.push_str(HEAD);
                 out.push_str(part);
@@ -101,6 +107,10 @@ mod tests {
         for (message, shown) in [
             ("a: no (os error 2)", "a: no"),
             ("a (os error 2); b (os error 13) c", "a; b c"),
+            (
+                "a: much (os error 24)",
+                "a: much (see `ulimit -n`, or LimitNOFILE= of a service)",
+            ),
             ("a (os error ) b (os error 2", "a (os error ) b (os error 2"),
         ] {
             assert_eq!(without_numbers(message), shown);

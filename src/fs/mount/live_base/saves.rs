@@ -79,7 +79,7 @@ fn problem_of(error: &Error) -> String {
             "restore those files, or unmount and move the journal away, which discards these \
             saves",
         ),
-        other => (other.to_string(), "see to the disk it lies on"),
+        other => (other.to_string(), "see to that, or to the disk it lies on"),
     };
     format!(
         "saves are not in the files of the base yet: {why}. They are in its journal and survive \
