@@ -143,7 +143,11 @@ impl Drafts {
             if let Error::Refused(why) | Error::NameTooLong(why) = &error {
                 log::warn!("{} is not renamed: {why}", from.1);
             }
-            error
+            match error {
+                // As EINVAL, mv would say that one lies in the other.
+                Error::Refused(_) => Error::NotPermitted,
+                error => error,
+            }
         })?;
         Ok(())
     }
