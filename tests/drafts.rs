@@ -486,7 +486,7 @@ fn the_reason_why_a_directory_cannot_be_renamed_is_logged() {
     assert_eq!(rename("players/Nobody", &long), Some(libc::ENAMETOOLONG));
     assert_eq!(
         rename("tournaments/Open (Graz) 2016", "tournaments/Open"),
-        Some(libc::EINVAL)
+        Some(libc::EPERM)
     );
     assert!(daemon.at("players/Nobody").exists());
     assert!(daemon.at("tournaments/Open (Graz) 2016").exists());
@@ -1135,7 +1135,7 @@ fn a_full_disk_refuses_a_save_and_keeps_the_base_whole() {
     let expected = [1, 2, 3].map(|number| daemon.text(number));
     let output = cbfs(["umount".into(), daemon.at("")]);
     assert_eq!(output.status.code(), Some(1));
-    let told = "saves are in the journal beside the base only: No space left on device";
+    let told = "saves were not in the files of the base before: No space left on device";
     assert!(stderr(&output).contains(told), "{}", stderr(&output));
     daemon.wait();
     drop(filler);

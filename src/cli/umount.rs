@@ -72,13 +72,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let Some(error) = daemon.sync_error else {
         return Ok(());
     };
-    let saves = match daemon.status.unsaved_bases().join(", ") {
-        names if names.is_empty() => "saves are in the journal beside the base".to_owned(),
-        names => format!("saves in {names} are in the journals beside the bases"),
+    let bases = match daemon.status.unsaved_bases().join(", ") {
+        names if names.is_empty() => "the base".to_owned(),
+        names => names,
     };
+    // The daemon tries once more when it ends, which this command does not hear of.
     Err(failed(&format!(
-        "it is unmounted, but {saves} only: {error}; the next mount brings them into it, or says \
-         why it cannot"
+        "it is unmounted, but saves were not in the files of {bases} before: {error}; the next \
+         mount brings in what is still in a journal beside them, or says why it cannot"
     )))
 }
 
