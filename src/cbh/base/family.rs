@@ -4,10 +4,12 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::stray_journal;
 use crate::cbh::Error;
 use crate::storage::{
     self, DiskDirectory, FileFilter, FolderTree, LeftOut, MOST_NAME, Store, StoreAccess,
@@ -336,6 +338,7 @@ impl Family {
             }
             opened => opened,
         };
+        stray_journal::warn(&self.directory);
         opened.map_err(self.store_error())
     }
 
@@ -351,6 +354,7 @@ impl Family {
             source,
         })?;
         let opened = self.open_store(&directory, StoreAccess::ReadOnly, "");
+        stray_journal::warn(&self.directory);
         opened.map_err(self.store_error())
     }
 
@@ -603,6 +607,12 @@ impl Family {
         name.push(stem);
         name.push(".cbfs-journal");
         name
+    }
+
+    /// The stem of the base whose journal has this name, if it is one of a journal.
+    pub(super) fn stem_of_journal(name: &OsStr) -> Option<&OsStr> {
+        let stem = name.as_bytes().strip_prefix(b".")?;
+        stem.strip_suffix(b".cbfs-journal").map(OsStr::from_bytes)
     }
 
     /// Returns whether a save of the base may change a file, judged by its

@@ -10,6 +10,7 @@ pub(in crate::cbh) mod parts;
 pub(in crate::cbh) mod references;
 #[cfg(test)]
 pub(in crate::cbh) mod samples;
+mod stray_journal;
 pub(in crate::cbh) mod summary;
 
 #[cfg(test)]
