@@ -1,5 +1,6 @@
 //! Requests to one base, and what was reported to the kernel.
 
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use super::LiveBase;
@@ -247,36 +248,16 @@ impl LiveBase {
             _ => Err(Error::Invalid),
         })
     }
-}
 
-impl Tree for LiveBase {
-    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        self.answer(|snapshot| {
-            let attr = snapshot.attr_at_once(&snapshot.volume.lookup(directory, name)?)?;
-            let version = Some(self.tell(snapshot, &attr));
-            Ok(Attr { version, ..attr })
-        })
-    }
-
-    fn attr(&self, ino: Ino) -> Result<Attr, Error> {
-        if self.is_editable() {
-            return self.present(ino);
-        }
-        self.reported_attr(ino)
-    }
-
-    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
-        self.ask(|snapshot| snapshot.volume.parent(directory))
-    }
-
-    fn list(
+    /// Lists a directory as it is in a snapshot.
+    fn list_from(
         &self,
+        snapshot: &Snapshot,
         directory: Ino,
         after: u64,
         with_attrs: bool,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
-        let snapshot = self.snapshot();
         // Who lists one that is held was told of it before.
         if !snapshot.volume.is_held(directory) {
             self.tell_directory(directory);
@@ -324,6 +305,55 @@ impl Tree for LiveBase {
             }
             has_room
         })
+    }
+}
+
+impl Tree for LiveBase {
+    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        self.answer(|snapshot| {
+            let attr = snapshot.attr_at_once(&snapshot.volume.lookup(directory, name)?)?;
+            let version = Some(self.tell(snapshot, &attr));
+            Ok(Attr { version, ..attr })
+        })
+    }
+
+    fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        if self.is_editable() {
+            return self.present(ino);
+        }
+        self.reported_attr(ino)
+    }
+
+    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+        self.ask(|snapshot| snapshot.volume.parent(directory))
+    }
+
+    fn list(
+        &self,
+        directory: Ino,
+        after: u64,
+        with_attrs: bool,
+        listing: &mut ListingWithAttrs<'_>,
+    ) -> Result<(), Error> {
+        let is_begun = Cell::new(false);
+        let listing = RefCell::new(listing);
+        self.answer(|snapshot| {
+            let listed = self.list_from(
+                snapshot,
+                directory,
+                after,
+                with_attrs,
+                &mut |entry, attr| {
+                    is_begun.set(true);
+                    (listing.borrow_mut())(entry, attr)
+                },
+            );
+            match listed {
+                // What was given cannot be given again.
+                Err(error) if is_begun.get() => Ok(Err(error)),
+                listed => listed.map(Ok),
+            }
+        })?
     }
 
     fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
