@@ -7,7 +7,7 @@ use std::path::Path;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::DEFECTS;
+use super::{DEFECTS, NOT_CHECKED};
 use crate::cli::Failure;
 use crate::escape::{self, Escaped};
 
@@ -136,7 +136,14 @@ impl CheckReport {
         // What was found before an error is kept.
         self.written
             .and_then(|()| self.out.flush())
-            .map_err(|error| Failure::output(&error))?;
+            .map_err(|error| match Failure::output(&error) {
+                // It could not be told, which is no defect.
+                told if told.code == DEFECTS => Failure {
+                    code: NOT_CHECKED,
+                    ..told
+                },
+                told => told,
+            })?;
         checked?;
         if self.found > 0 {
             return Err(Failure::quiet(DEFECTS));
