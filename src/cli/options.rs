@@ -231,7 +231,10 @@ impl MountOptions {
             "names" if value == "long" => self.shown.describe_games(),
             "names" => return Err(format!("names={value}: the only value is long")),
             "fsname" => self.source_name = Some(value.to_owned()),
-            "cache_size" => self.cache_bytes = Some(size()?),
+            "cache_size" => match size()? {
+                bytes if bytes <= MOST_CACHE_BYTES => self.cache_bytes = Some(bytes),
+                _ => return Err(format!("{key}={value}: more than 1024G")),
+            },
             "scratch_size" => self.scratch_bytes = Some(size()?),
             "codepage" => {
                 self.code_page =
@@ -264,6 +267,9 @@ impl MountOptions {
         Ok(())
     }
 }
+
+/// The largest cache of texts. Its table is made for that at once.
+const MOST_CACHE_BYTES: usize = 1 << 40;
 
 /// Parses a size in bytes: `64M`, `64MiB`, `1G`, `1048576`, in powers of 1024.
 pub(super) fn parse_size(text: &str) -> Result<usize, String> {
@@ -387,6 +393,7 @@ mod tests {
             ("allow_others", "unknown mount option \"allow_others\""),
             ("uid=me", "uid=me: not a number"),
             ("cache_size=much", "cache_size=much: not a size"),
+            ("cache_size=1025G", "cache_size=1025G: more than 1024G"),
             (
                 "codepage=klingon",
                 "codepage=klingon: not an 8-bit code page",
