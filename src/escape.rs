@@ -49,8 +49,8 @@ impl Write for Escaping<'_, '_> {
 }
 
 /// The message without the numbers that the system has for its errors, as
-/// ` (os error 2)`; the words before say the same. What can be done about too many open
-/// files is added.
+/// ` (os error 2)`; the words before say the same. What can be done about limits of the
+/// process is added.
 pub fn without_numbers(message: impl Display) -> String {
     const HEAD: &str = " (os error ";
     let message = message.to_string();
@@ -60,9 +60,15 @@ pub fn without_numbers(message: impl Display) -> String {
         let after = part.trim_start_matches(|c: char| c.is_ascii_digit());
         match after.strip_prefix(')') {
             Some(after) if after.len() + 1 < part.len() => {
-                if part.starts_with(&format!("{})", libc::EMFILE)) {
-                    out.push_str(" (see `ulimit -n`, or LimitNOFILE= of a service)");
-                }
+                let number = part
+                    .split(')')
+                    .next()
+                    .and_then(|number| number.parse().ok());
+                out.push_str(match number {
+                    Some(libc::EMFILE) => " (see `ulimit -n`, or LimitNOFILE= of a service)",
+                    Some(libc::EFBIG) => " (see `ulimit -f`, or LimitFSIZE= of a service)",
+                    _ => "",
+                });
                 out.push_str(after);
             }
             _ => {
@@ -110,6 +116,10 @@ mod tests {
             (
                 "a: much (os error 24)",
                 "a: much (see `ulimit -n`, or LimitNOFILE= of a service)",
+            ),
+            (
+                "a: large (os error 27)",
+                "a: large (see `ulimit -f`, or LimitFSIZE= of a service)",
             ),
             ("a (os error ) b (os error 2", "a (os error ) b (os error 2"),
         ] {

@@ -154,7 +154,8 @@ fn origin_of_file(place: &Place) -> Origin {
 fn failed(error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::NoSpace,
-        io::ErrorKind::FileTooLarge => Error::TooLarge,
+        // A limit of the system is no limit of cbfs.
+        io::ErrorKind::FileTooLarge if error.raw_os_error().is_none() => Error::TooLarge,
         io::ErrorKind::NotFound => Error::Stale,
         _ => Error::Damaged(format!("the temporary file of drafts: {error}")),
     }

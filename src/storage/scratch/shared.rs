@@ -185,7 +185,10 @@ fn check_end(offset: u64, length: u64, most: u64) -> io::Result<()> {
 
 /// The same error once more.
 fn copied(error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), error.to_string())
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
 }
 
 /// An error that says nothing of the text which is read.
