@@ -374,10 +374,8 @@ impl<'t> TreeBuilder<'t> {
 
     /// Replaces the mark of a check by that of a mate if the last move mates.
     pub fn mark_mate(&mut self) {
-        let at = self.here.at;
-        if at != PlyId::START
-            && self.here.position.is_mate()
-            && let Some(ply) = self.tree.plies.get_mut(at.index())
+        if self.here.position.is_mate()
+            && let Some(ply) = self.tree.plies.get_mut(self.here.at.index())
         {
             ply.san = ply.san.mating();
         }

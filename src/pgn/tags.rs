@@ -477,12 +477,12 @@ fn are_plain(bytes: [u8; 8]) -> bool {
 
 /// Whether splitting the joined name at its first comma gives its parts.
 fn survives_joining(name: &PlayerName) -> bool {
-    // Blanks beyond ASCII are asked for only where there are such letters.
-    let is_letter = |byte: Option<&u8>| byte.is_none_or(|byte| (b'!'..=b'~').contains(byte));
+    // Blanks beyond ASCII are asked for only where there are such characters.
+    let is_visible = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_graphic);
     let is_blank = char::is_whitespace;
     let is_trimmed = |part: &str| {
         let bytes = part.as_bytes();
-        is_letter(bytes.first()) && is_letter(bytes.last())
+        is_visible(bytes.first()) && is_visible(bytes.last())
             || !part.starts_with(is_blank) && !part.ends_with(is_blank)
     };
     let is_split_right = if name.first.is_empty() {
