@@ -268,7 +268,10 @@ impl LiveBase {
 
     /// Answers from the present snapshot; if a save replaces it meanwhile, from
     /// the new one.
-    fn answer<T>(&self, ask: impl Fn(&Arc<Snapshot>) -> Result<T, Error>) -> Result<T, Error> {
+    fn answer<T>(
+        &self,
+        mut ask: impl FnMut(&Arc<Snapshot>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let mut snapshot = self.snapshot();
         for _ in 0..TRIES {
             match ask(&snapshot) {

@@ -1,12 +1,11 @@
 //! Requests to one base, and what was reported to the kernel.
 
-use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use super::LiveBase;
 use crate::fs::mount::snapshot::{ReadWay, Snapshot};
 use crate::fs::tree::Tree;
-use crate::fs::volume::{Ino, Listing, NodeKind, Size};
+use crate::fs::volume::{DirEntry, Ino, Listing, NodeKind, Size};
 use crate::fs::{Attr, Bytes, Error, ListingWithAttrs, Text};
 
 impl LiveBase {
@@ -335,22 +334,16 @@ impl Tree for LiveBase {
         with_attrs: bool,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
-        let is_begun = Cell::new(false);
-        let listing = RefCell::new(listing);
+        let mut is_begun = false;
         self.answer(|snapshot| {
-            let listed = self.list_from(
-                snapshot,
-                directory,
-                after,
-                with_attrs,
-                &mut |entry, attr| {
-                    is_begun.set(true);
-                    (listing.borrow_mut())(entry, attr)
-                },
-            );
+            let mut give = |entry: &DirEntry<'_>, attr| {
+                is_begun = true;
+                listing(entry, attr)
+            };
+            let listed = self.list_from(snapshot, directory, after, with_attrs, &mut give);
             match listed {
                 // What was given cannot be given again.
-                Err(error) if is_begun.get() => Ok(Err(error)),
+                Err(error) if is_begun => Ok(Err(error)),
                 listed => listed.map(Ok),
             }
         })?
