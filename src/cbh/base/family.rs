@@ -16,6 +16,9 @@ use crate::storage::{
     StoreOptions, folder_of, is_same_stem, join_name, length_and_time, names_in, split_name,
 };
 
+/// How the name of a journal ends.
+const JOURNAL_ENDING: &str = ".cbfs-journal";
+
 /// A file of a base, by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -338,7 +341,6 @@ impl Family {
             }
             opened => opened,
         };
-        stray_journal::warn(&self.directory);
         opened.map_err(self.store_error())
     }
 
@@ -354,7 +356,6 @@ impl Family {
             source,
         })?;
         let opened = self.open_store(&directory, StoreAccess::ReadOnly, "");
-        stray_journal::warn(&self.directory);
         opened.map_err(self.store_error())
     }
 
@@ -377,7 +378,9 @@ impl Family {
             access,
             file_filter: self.file_filter(),
         };
-        Store::open(Arc::new(directory.clone()), &opening)
+        let opened = Store::open(Arc::new(directory.clone()), &opening);
+        stray_journal::warn(&self.directory);
+        opened
     }
 
     /// As [`store`](Family::store), for a base in an archive: it has no
@@ -605,14 +608,15 @@ impl Family {
     pub(in crate::cbh) fn journal_of(stem: &OsStr) -> OsString {
         let mut name = OsString::from(".");
         name.push(stem);
-        name.push(".cbfs-journal");
+        name.push(JOURNAL_ENDING);
         name
     }
 
     /// The stem of the base whose journal has this name, if it is one of a journal.
     pub(super) fn stem_of_journal(name: &OsStr) -> Option<&OsStr> {
         let stem = name.as_bytes().strip_prefix(b".")?;
-        stem.strip_suffix(b".cbfs-journal").map(OsStr::from_bytes)
+        stem.strip_suffix(JOURNAL_ENDING.as_bytes())
+            .map(OsStr::from_bytes)
     }
 
     /// Returns whether a save of the base may change a file, judged by its

@@ -2,7 +2,7 @@
 //! leaves its journal, which is hidden, and with it the saves that are not in its files
 //! yet.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use super::family::Family;
-use crate::storage::{names_in, split_name};
+use crate::storage::{is_same_stem, names_in, split_name};
 
 /// Those that were told: each base of a directory would tell them again.
 static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -34,21 +34,22 @@ pub(super) fn warn(directory: &Path) {
 
 /// The stems of bases that are not in a directory, although it has their journals.
 fn stray_in(directory: &Path) -> io::Result<Vec<OsString>> {
-    let (mut lost, mut here) = (Vec::new(), HashSet::new());
+    let (mut lost, mut here) = (Vec::new(), Vec::new());
     for name in names_in(directory)? {
         if let Some(stem) = Family::stem_of_journal(&name) {
             lost.push(stem.to_owned());
         } else if let (stem, extension) = split_name(Path::new(&name))
             && extension == "cbh"
         {
-            here.insert(stem.to_ascii_lowercase());
+            here.push(stem);
         }
     }
     let has_content = |stem: &OsString| {
         let journal = directory.join(Family::journal_of(stem));
         fs::symlink_metadata(journal).is_ok_and(|stat| stat.is_file() && stat.len() > 0)
     };
-    lost.retain(|stem| !here.contains(&stem.to_ascii_lowercase()) && has_content(stem));
+    let is_here = |stem: &OsString| here.iter().any(|base| is_same_stem(base, stem));
+    lost.retain(|stem| !is_here(stem) && has_content(stem));
     lost.sort();
     Ok(lost)
 }
