@@ -306,7 +306,7 @@ fn write_by_threads(
     })
 }
 
-/// What is written, in order.
+/// The output of an export, which takes the parts in their order.
 struct Output<'a> {
     out: &'a mut dyn Write,
     bar: &'a ProgressBar,

@@ -176,9 +176,7 @@ impl Tournament {
     pub fn clear(&mut self) {
         self.clone_from(&Tournament::default());
     }
-}
 
-impl Tournament {
     /// Whether they are equal, found faster where texts are empty.
     pub fn is_same(&self, other: &Tournament) -> bool {
         let Tournament {
@@ -295,9 +293,7 @@ impl Source {
     pub fn clear(&mut self) {
         self.clone_from(&Source::default());
     }
-}
 
-impl Source {
     /// Whether they are equal, found faster where texts are empty.
     pub fn is_same(&self, other: &Source) -> bool {
         let Source {

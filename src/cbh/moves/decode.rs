@@ -631,7 +631,7 @@ mod tests {
     use shakmaty::fen::Fen;
 
     use super::*;
-    use crate::cbh::moves::encode;
+    use crate::cbh::moves::{encode, play};
     use crate::cbh::{Database, GameId, Options};
 
     #[test]
@@ -737,19 +737,9 @@ mod tests {
         for word in moves.split_whitespace() {
             if word == "--" {
                 line.play_null();
-                continue;
+            } else {
+                play(line, word);
             }
-            let (from, to) = word.split_at(2);
-            let [from, to]: [Square; 2] = [from, to].map(|name| name.parse().unwrap());
-            let board = line.position().board();
-            let m = Move::Normal {
-                role: board.role_at(from).unwrap(),
-                from,
-                capture: board.role_at(to),
-                to,
-                promotion: None,
-            };
-            line.play(m).unwrap();
         }
     }
 

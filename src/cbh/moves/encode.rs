@@ -290,23 +290,8 @@ impl StreamWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cbh::moves::play;
     use crate::game::TreeBuilder;
-
-    fn play(line: &mut TreeBuilder<'_>, uci: &str) {
-        let uci: shakmaty::uci::UciMove = uci.parse().unwrap();
-        let shakmaty::uci::UciMove::Normal { from, to, .. } = uci else {
-            panic!("{uci}");
-        };
-        let board = line.position().board();
-        let m = Move::Normal {
-            role: board.role_at(from).unwrap(),
-            from,
-            capture: board.role_at(to),
-            to,
-            promotion: None,
-        };
-        line.play(m).unwrap();
-    }
 
     #[test]
     fn a_game_without_moves_is_one_end_marker() {

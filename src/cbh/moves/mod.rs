@@ -84,3 +84,21 @@ const SET_UP: u8 = 0x40;
 /// How deep variations may nest. The deepest seen in real bases is 74; a
 /// remembered place takes a few hundred bytes, so this bounds the memory.
 const MAX_DEPTH: usize = 1024;
+
+/// Plays a move that is no castling, no promotion and not en passant, such as `e2e4`.
+#[cfg(test)]
+fn play(line: &mut crate::game::TreeBuilder<'_>, uci: &str) {
+    use shakmaty::{Move, uci::UciMove};
+    let Ok(UciMove::Normal { from, to, .. }) = uci.parse() else {
+        panic!("{uci}");
+    };
+    let board = line.position().board();
+    let m = Move::Normal {
+        role: board.role_at(from).unwrap(),
+        from,
+        capture: board.role_at(to),
+        to,
+        promotion: None,
+    };
+    line.play(m).unwrap();
+}
