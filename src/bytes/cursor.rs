@@ -66,10 +66,17 @@ impl<'a> ByteReader<'a> {
     /// Reads the next `N` bytes as an array.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        self.chunk().copied()
+    }
+
+    /// As [`array`](ByteReader::array), where it stands: its bytes are read in one piece
+    /// when they are put together, not from a copy that was written in others.
+    #[inline]
+    fn chunk<const N: usize>(&mut self) -> Result<&'a [u8; N], Malformed> {
         match self.rest().first_chunk() {
-            Some(array) => {
+            Some(chunk) => {
                 self.at += N;
-                Ok(*array)
+                Ok(chunk)
             }
             None => Err(self.too_short(N)),
         }
@@ -84,62 +91,62 @@ impl<'a> ByteReader<'a> {
     /// Reads one byte.
     #[inline]
     pub fn u8(&mut self) -> Result<u8, Malformed> {
-        self.array().map(|[byte]| byte)
+        self.chunk().map(|[byte]| *byte)
     }
 
     /// Reads two bytes, big-endian.
     #[inline]
     pub fn u16_be(&mut self) -> Result<u16, Malformed> {
-        self.array().map(u16::from_be_bytes)
+        self.chunk().map(|bytes| u16::from_be_bytes(*bytes))
     }
 
     /// Reads two bytes, little-endian.
     #[inline]
     pub fn u16_le(&mut self) -> Result<u16, Malformed> {
-        self.array().map(u16::from_le_bytes)
+        self.chunk().map(|bytes| u16::from_le_bytes(*bytes))
     }
 
     /// Reads three bytes, big-endian.
     #[inline]
     pub fn u24_be(&mut self) -> Result<u32, Malformed> {
-        self.array()
-            .map(|[a, b, c]| u32::from_be_bytes([0, a, b, c]))
+        self.chunk()
+            .map(|[a, b, c]| u32::from_be_bytes([0, *a, *b, *c]))
     }
 
     /// Reads four bytes, big-endian.
     #[inline]
     pub fn u32_be(&mut self) -> Result<u32, Malformed> {
-        self.array().map(u32::from_be_bytes)
+        self.chunk().map(|bytes| u32::from_be_bytes(*bytes))
     }
 
     /// Reads four bytes, little-endian.
     #[inline]
     pub fn u32_le(&mut self) -> Result<u32, Malformed> {
-        self.array().map(u32::from_le_bytes)
+        self.chunk().map(|bytes| u32::from_le_bytes(*bytes))
     }
 
     /// Reads four bytes, big-endian, two's complement.
     #[inline]
     pub fn i32_be(&mut self) -> Result<i32, Malformed> {
-        self.array().map(i32::from_be_bytes)
+        self.chunk().map(|bytes| i32::from_be_bytes(*bytes))
     }
 
     /// Reads four bytes, little-endian, two's complement.
     #[inline]
     pub fn i32_le(&mut self) -> Result<i32, Malformed> {
-        self.array().map(i32::from_le_bytes)
+        self.chunk().map(|bytes| i32::from_le_bytes(*bytes))
     }
 
     /// Reads eight bytes, big-endian.
     #[inline]
     pub fn u64_be(&mut self) -> Result<u64, Malformed> {
-        self.array().map(u64::from_be_bytes)
+        self.chunk().map(|bytes| u64::from_be_bytes(*bytes))
     }
 
     /// Reads eight bytes, little-endian.
     #[inline]
     pub fn u64_le(&mut self) -> Result<u64, Malformed> {
-        self.array().map(u64::from_le_bytes)
+        self.chunk().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
     /// Reads a fixed field of `count` bytes that holds a string. Returns the

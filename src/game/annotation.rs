@@ -246,6 +246,7 @@ impl Annotations {
 
     /// Adds an annotation as the last one of its ply. The caller must call
     /// [`sort`](Annotations::sort) after the last one.
+    #[inline]
     pub fn add(&mut self, ply: PlyId, annotation: Annotation) {
         self.entries.push((ply, annotation));
     }
@@ -283,7 +284,7 @@ impl Annotations {
     }
 
     /// Annotations of one ply; those of the whole game are on [`PlyId::START`].
-    pub fn on(&self, ply: PlyId) -> impl Iterator<Item = &Annotation> {
+    pub fn on(&self, ply: PlyId) -> impl Iterator<Item = &Annotation> + Clone {
         let first = self.entries.partition_point(|(other, _)| *other < ply);
         let rest = self.entries.get(first..).unwrap_or_default();
         rest.iter()
@@ -293,21 +294,24 @@ impl Annotations {
 
     /// The annotations of each ply of a tree of so many, found at once.
     pub fn by_ply(&self, plies: usize) -> ByPly<'_> {
-        let mut ends = vec![0; plies + 1];
-        for (ply, _) in &self.entries {
-            if let Some(count) = ends.get_mut(ply.index()) {
+        let mut runs = vec![(0, 0); plies + 1];
+        // There are `MAX_ANNOTATIONS` at most.
+        for ((ply, _), at) in self.entries.iter().zip(0..) {
+            if let Some((first, count)) = runs.get_mut(ply.index()) {
+                *first = if *count == 0 { at } else { *first };
                 *count += 1;
             }
         }
-        let mut end = 0;
-        for place in &mut ends {
-            end += *place;
-            *place = end;
-        }
         ByPly {
             entries: &self.entries,
-            ends,
+            runs,
         }
+    }
+
+    /// Each ply that has annotations and those, in order.
+    pub fn of_plies(&self) -> impl Iterator<Item = (PlyId, &[(PlyId, Annotation)])> {
+        let of_plies = self.entries.chunk_by(|(one, _), (other, _)| one == other);
+        of_plies.filter_map(|of_ply| Some((of_ply.first()?.0, of_ply)))
     }
 
     /// All annotations on plies, in order.
@@ -329,29 +333,33 @@ impl Annotations {
         self.most(|text| text.lead)
     }
 
+    /// Returns [`main_language`](Annotations::main_language) and
+    /// [`main_lead`](Annotations::main_lead).
+    pub fn main_style(&self) -> (Nation, u8) {
+        let mut styles = self
+            .texts_with_words()
+            .map(|text| (text.language, text.lead));
+        match styles.next() {
+            // As in nearly all games.
+            Some(first) if styles.all(|style| style == first) => first,
+            Some(_) => (self.main_language(), self.main_lead()),
+            None => Default::default(),
+        }
+    }
+
     fn most<K: Ord + Default>(&self, key: impl Fn(&AnnotationText) -> K) -> K {
-        let texts = self.entries.iter().filter_map(|(_, remark)| remark.text());
-        let mut keys = texts.filter(|text| text.has_words()).map(key);
-        let Some(first) = keys.next() else {
-            return K::default();
-        };
         let mut counts: BTreeMap<K, usize> = BTreeMap::new();
-        let mut of_first = 1;
-        for key in keys {
-            if key == first {
-                // As nearly all are.
-                of_first += 1;
-            } else {
-                *counts.entry(key).or_default() += 1;
-            }
+        for key in self.texts_with_words().map(key) {
+            *counts.entry(key).or_default() += 1;
         }
-        if counts.is_empty() {
-            return first;
-        }
-        counts.insert(first, of_first);
         // `max_by_key` returns the last of equal ones.
         let most = counts.into_iter().rev().max_by_key(|(_, count)| *count);
         most.map(|(key, _)| key).unwrap_or_default()
+    }
+
+    fn texts_with_words(&self) -> impl Iterator<Item = &AnnotationText> {
+        let texts = self.entries.iter().filter_map(|(_, remark)| remark.text());
+        texts.filter(|text| text.has_words())
     }
 
     /// Annotations behind the last ply, with their positions.
@@ -364,8 +372,8 @@ impl Annotations {
 #[derive(Debug)]
 pub struct ByPly<'a> {
     entries: &'a [(PlyId, Annotation)],
-    /// How many annotations there are up to each ply.
-    ends: Vec<usize>,
+    /// The first annotation of each ply, and how many it has.
+    runs: Vec<(u32, u32)>,
 }
 
 impl<'a> ByPly<'a> {
@@ -373,10 +381,9 @@ impl<'a> ByPly<'a> {
     /// its ply.
     #[inline]
     pub fn on(&self, ply: PlyId) -> &'a [(PlyId, Annotation)] {
-        let first = ply.index().checked_sub(1).and_then(|at| self.ends.get(at));
-        let end = self.ends.get(ply.index()).copied().unwrap_or(0);
-        let first = first.copied().unwrap_or(0);
-        self.entries.get(first..end).unwrap_or_default()
+        let (first, count) = self.runs.get(ply.index()).copied().unwrap_or_default();
+        let of_ply = first as usize..(first + count) as usize;
+        self.entries.get(of_ply).unwrap_or_default()
     }
 }
 

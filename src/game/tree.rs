@@ -85,6 +85,9 @@ pub struct MoveTree {
     /// Those of each ply and of the start. Empty as long as each ply follows the one
     /// that was added before, as in most games.
     links: Vec<Links>,
+    /// The last ply of the main line and how many it has, if there are links.
+    main_end: PlyId,
+    main_len: usize,
 }
 
 impl Default for MoveTree {
@@ -95,6 +98,8 @@ impl Default for MoveTree {
         MoveTree {
             plies,
             links: Vec::new(),
+            main_end: PlyId::START,
+            main_len: 0,
         }
     }
 }
@@ -187,12 +192,12 @@ impl MoveTree {
         self.links.is_empty().then_some(plies)
     }
 
-    /// Number of plies of the main line. Takes time linear in it if there are variations.
+    /// Number of plies of the main line.
     pub fn main_line_len(&self) -> usize {
         if self.links.is_empty() {
             self.len()
         } else {
-            self.main_line().count()
+            self.main_len
         }
     }
 
@@ -253,6 +258,10 @@ impl MoveTree {
             last_child: NONE,
             next_sibling: NONE,
         });
+        if parent == self.main_end {
+            self.main_end = id;
+            self.main_len += 1;
+        }
         id
     }
 
@@ -271,6 +280,8 @@ impl MoveTree {
             }
         };
         self.links.extend((0..plies).map(link));
+        self.main_len = self.len();
+        self.main_end = PlyId(plies.saturating_sub(1));
     }
 }
 

@@ -31,38 +31,81 @@ pub(super) enum CommentPlace {
     Stray(i32),
 }
 
-/// The commands and texts of one place. The memory is reused from place to place.
-#[derive(Default)]
-pub(super) struct PlaceContents<'a> {
-    commands: Vec<String>,
-    texts: Vec<Cow<'a, AnnotationText>>,
+impl CommentPlace {
+    /// Whether a comment there is about the ply behind it.
+    fn is_before(self) -> bool {
+        matches!(
+            self,
+            CommentPlace::Before | CommentPlace::Opening | CommentPlace::Named
+        )
+    }
+
+    /// The text of a remark, if it stands there.
+    fn text_of(self, remark: &Annotation) -> Option<&AnnotationText> {
+        match remark {
+            Annotation::TextBefore(text) => self.is_before().then_some(text),
+            Annotation::TextAfter(text) => (!self.is_before()).then_some(text),
+            _ => None,
+        }
+    }
 }
 
 /// Writes the comments of one place.
+#[inline]
 pub(super) fn encode<'a>(
+    remarks: impl Iterator<Item = &'a Annotation> + Clone,
+    place: CommentPlace,
+    private: &PrivateTags,
+    writer: &mut LineWriter<'_>,
+) {
+    match Contents::of(remarks.clone(), place) {
+        Contents::Nothing => {}
+        Contents::Text(text) => {
+            let no_commands = std::iter::empty();
+            encode_one(Some((text, false)), no_commands, place, private, writer);
+        }
+        Contents::More => encode_more(remarks, place, private, writer),
+    }
+}
+
+/// What stands in one place.
+enum Contents<'a> {
+    Nothing,
+    /// One text without commands, as in most places.
+    Text(&'a AnnotationText),
+    More,
+}
+
+impl<'a> Contents<'a> {
+    #[inline]
+    fn of(remarks: impl Iterator<Item = &'a Annotation>, place: CommentPlace) -> Contents<'a> {
+        let mut contents = Contents::Nothing;
+        for remark in remarks {
+            match (place.text_of(remark), &contents) {
+                (Some(text), Contents::Nothing) if place != CommentPlace::AfterNags => {
+                    contents = Contents::Text(text);
+                }
+                (Some(_), _) => return Contents::More,
+                (None, _) if place.is_before() || !command::has_commands(remark) => {}
+                (None, _) => return Contents::More,
+            }
+        }
+        contents
+    }
+}
+
+fn encode_more<'a>(
     remarks: impl Iterator<Item = &'a Annotation>,
     place: CommentPlace,
     private: &PrivateTags,
-    contents: &mut PlaceContents<'a>,
     writer: &mut LineWriter<'_>,
 ) {
-    let PlaceContents { commands, texts } = contents;
-    commands.clear();
-    texts.clear();
+    let (mut commands, mut texts) = (Vec::new(), Vec::new());
     for remark in remarks {
-        match (remark, place) {
-            (
-                Annotation::TextBefore(text),
-                CommentPlace::Before | CommentPlace::Opening | CommentPlace::Named,
-            )
-            | (
-                Annotation::TextAfter(text),
-                CommentPlace::After | CommentPlace::AfterNags | CommentPlace::Stray(_),
-            ) => {
-                texts.push(Cow::Borrowed(text));
-            }
-            (_, CommentPlace::Before | CommentPlace::Opening | CommentPlace::Named) => {}
-            (remark, _) => command::encode(remark, commands),
+        match place.text_of(remark) {
+            Some(text) => texts.push(Cow::Borrowed(text)),
+            None if place.is_before() => {}
+            None => command::encode(remark, &mut commands),
         }
     }
     let last = texts.pop_if(|_| place == CommentPlace::AfterNags);
@@ -84,37 +127,52 @@ pub(super) fn encode<'a>(
     let is_in_any = |text: &Cow<'_, AnnotationText>| text.language == Nation::NONE;
     let last_in_any = texts.iter().rposition(is_in_any);
     for at in 0..count {
-        let mut comment = Comment::new(writer, !private.is_clean);
-        match place {
-            _ if private.is_clean => {}
-            // Some readers fail on a command without an operand.
-            CommentPlace::Before => comment.command("[%cbpre 1]"),
-            CommentPlace::Stray(position) => comment.command(&format!("[%cbpos {position}]")),
-            CommentPlace::After
-            | CommentPlace::AfterNags
-            | CommentPlace::Opening
-            | CommentPlace::Named => {}
-        }
-        if let Some(text) = texts.get(at).filter(|_| !private.is_clean) {
-            // A stray remark is read as it stands.
-            let style = match place {
-                CommentPlace::Stray(_) => Style::default(),
-                _ => private.style,
-            };
+        let text = texts.get(at).map(|text| {
             // With the tag gone that says the usual language, it would be one
             // with a later text in none.
             let is_one_without_tag =
                 !is_in_any(text) && last_in_any.is_some_and(|later| later > at);
-            comment.begin_text(text, style, at > 0 || is_one_without_tag);
-        }
-        for command in commands.drain(..) {
-            comment.command(&command);
-        }
-        if let Some(text) = texts.get(at) {
-            comment.text(&text.text, place);
-        }
-        comment.end();
+            (&**text, at > 0 || is_one_without_tag)
+        });
+        encode_one(text, commands.drain(..), place, private, writer);
     }
+}
+
+/// Writes one comment. With a text comes whether it names its language in any case.
+#[inline]
+fn encode_one(
+    text: Option<(&AnnotationText, bool)>,
+    commands: impl Iterator<Item = String>,
+    place: CommentPlace,
+    private: &PrivateTags,
+    writer: &mut LineWriter<'_>,
+) {
+    let mut comment = Comment::new(writer, !private.is_clean);
+    match place {
+        _ if private.is_clean => {}
+        // Some readers fail on a command without an operand.
+        CommentPlace::Before => comment.command("[%cbpre 1]"),
+        CommentPlace::Stray(position) => comment.command(&format!("[%cbpos {position}]")),
+        CommentPlace::After
+        | CommentPlace::AfterNags
+        | CommentPlace::Opening
+        | CommentPlace::Named => {}
+    }
+    if let Some((text, names_language)) = text.filter(|_| !private.is_clean) {
+        // A stray remark is read as it stands.
+        let style = match place {
+            CommentPlace::Stray(_) => Style::default(),
+            _ => private.style,
+        };
+        comment.begin_text(text, style, names_language);
+    }
+    for command in commands {
+        comment.command(&command);
+    }
+    if let Some((text, _)) = text {
+        comment.text(&text.text, place);
+    }
+    comment.end();
 }
 
 /// Writes a comment that says in which places NAGs are, where those are not
@@ -175,12 +233,9 @@ impl<'w, 'o> Comment<'w, 'o> {
     /// Writes a text that [has plain letters](has_plain_letters).
     fn plain_text(&mut self, text: &str) {
         if needs_no_parting(text.as_bytes()) {
-            let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
-            self.word(first);
-            if !rest.is_empty() {
-                self.writer.ascii_words(rest.as_bytes());
-            }
-            return;
+            let opening: &[u8] = if self.is_open { b"" } else { b"{" };
+            self.is_open = true;
+            return self.writer.ascii_words(opening, text.as_bytes());
         }
         for word in text.split(' ').filter(|word| !word.is_empty()) {
             self.long_word(word);

@@ -1,7 +1,7 @@
 //! Moves and variations with their remarks, the result, and what could not
 //! be read.
 
-use super::comment::{self, CommentPlace, PlaceContents};
+use super::comment::{self, CommentPlace};
 use super::private_tags::PrivateTags;
 use super::tags;
 use super::writer::LineWriter;
@@ -26,7 +26,6 @@ pub(super) fn encode(game: &Game, private: &PrivateTags, defects: &[Defect], out
         tree: &game.tree,
         annotations: &game.annotations,
         remarks: (!game.annotations.is_empty()).then(|| game.annotations.by_ply(game.tree.len())),
-        contents: PlaceContents::default(),
         writer: LineWriter::new(out),
     };
     text.game_remarks();
@@ -42,7 +41,6 @@ struct MoveText<'g, 'o> {
     annotations: &'g Annotations,
     /// `None` if the game has no remarks, as most games.
     remarks: Option<ByPly<'g>>,
-    contents: PlaceContents<'g>,
     writer: LineWriter<'o>,
 }
 
@@ -260,9 +258,12 @@ impl<'g> MoveText<'g, '_> {
     }
 
     /// Writes the comments of one place.
-    fn comments(&mut self, remarks: impl Iterator<Item = &'g Annotation>, place: CommentPlace) {
-        let contents = &mut self.contents;
-        comment::encode(remarks, place, self.private, contents, &mut self.writer);
+    fn comments(
+        &mut self,
+        remarks: impl Iterator<Item = &'g Annotation> + Clone,
+        place: CommentPlace,
+    ) {
+        comment::encode(remarks, place, self.private, &mut self.writer);
     }
 
     /// Remarks on the whole game, but for those that are tags.

@@ -54,11 +54,9 @@ impl PrivateTags {
         }
         let (before, named) = named_plies(game);
         let (exact, forms) = Exact::of(game);
+        let (language, lead) = game.annotations.main_style();
         PrivateTags {
-            style: Style {
-                language: game.annotations.main_language(),
-                lead: game.annotations.main_lead(),
-            },
+            style: Style { language, lead },
             before,
             named,
             exact,
@@ -85,22 +83,23 @@ impl PrivateTags {
 /// one text before them and none after the ply before. A name counts for all
 /// moves of that name, so none is given that would take the texts of others.
 fn named_plies(game: &Game) -> (String, Vec<PlyId>) {
-    let tree = &game.tree;
-    let texts = Texts::of(game);
-    let texts_on = |at: PlyId| texts.get(at.index()).copied().unwrap_or_default();
+    let (tree, remarks) = (&game.tree, &game.annotations);
     let is_to_be_named = |at: &PlyId| {
         let parent = tree.parent(*at).unwrap_or(PlyId::START);
-        tree.first_child(parent) == Some(*at) && !texts_on(parent).are_after
+        tree.first_child(parent) == Some(*at) && !remarks.on(parent).any(is_after)
     };
-    let with_texts = (0..texts.len()).filter_map(|index| tree.place(index));
-    let with_one = with_texts.clone().filter(|at| texts_on(*at).before == 1);
-    let to_be_named: Vec<PlyId> = with_one.filter(is_to_be_named).collect();
+    let of_plies = remarks.of_plies();
+    let with_one = of_plies.filter(|(_, remarks)| {
+        let mut before = remarks.iter().filter(|(_, remark)| is_before(remark));
+        before.next().is_some() && before.next().is_none()
+    });
+    let to_be_named: Vec<PlyId> = with_one.map(|(at, _)| at).filter(is_to_be_named).collect();
     if to_be_named.is_empty() {
         return (String::new(), Vec::new());
     }
     let numbers = half_moves(tree, &game.start);
-    let after_texts = with_texts.filter(|at| texts_on(*at).are_after);
-    let next = after_texts.filter_map(|at| tree.first_child(at));
+    let with_texts = remarks.iter().filter(|(_, remark)| is_after(remark));
+    let next = with_texts.filter_map(|(at, _)| tree.first_child(at));
     let taken: BTreeSet<(u32, San)> = next
         .filter_map(|next| spot_of(tree, &numbers, next))
         .collect();
@@ -129,31 +128,12 @@ fn named_plies(game: &Game) -> (String, Vec<PlyId>) {
     (names.join(" "), named)
 }
 
-/// The texts of a ply, counted.
-#[derive(Clone, Copy, Default)]
-struct Texts {
-    /// How many before the move; more than 255 are as good as 255.
-    before: u8,
-    are_after: bool,
+fn is_before(remark: &Annotation) -> bool {
+    matches!(remark, Annotation::TextBefore(_))
 }
 
-impl Texts {
-    /// Those of each ply, by its index; none if no ply has a text before it.
-    fn of(game: &Game) -> Vec<Texts> {
-        let is_before = |(_, remark): (_, &_)| matches!(remark, Annotation::TextBefore(_));
-        if !game.annotations.iter().any(is_before) {
-            return Vec::new();
-        }
-        let mut texts = vec![Texts::default(); game.tree.len() + 1];
-        for (ply, remark) in game.annotations.iter() {
-            match (texts.get_mut(ply.index()), remark) {
-                (Some(on), Annotation::TextBefore(_)) => on.before = on.before.saturating_add(1),
-                (Some(on), Annotation::TextAfter(_)) => on.are_after = true,
-                _ => {}
-            }
-        }
-        texts
-    }
+fn is_after(remark: &Annotation) -> bool {
+    matches!(remark, Annotation::TextAfter(_))
 }
 
 /// A move as `CbhBefore` names it: `12.Nf3`, `12...Nf6`.

@@ -38,38 +38,39 @@ impl<'o> LineWriter<'o> {
         self.glue(text);
     }
 
-    /// Writes ASCII words with one blank between them, after another word: as
-    /// [`word`](LineWriter::word) for each, but a line at a time. All are
-    /// copied at once; then the last blank that fits on each line becomes a
-    /// line break, or the next one behind a word longer than a line.
-    pub(super) fn ascii_words(&mut self, words: &[u8]) {
-        self.out.push(b' ');
-        let mut begin = self.out.len();
-        let mut room = LINE_CHARS.saturating_sub(self.column());
+    /// Writes ASCII words with one blank between them, the first one behind `opening`: as
+    /// [`word`](LineWriter::word) for each, but a line at a time. All are copied at once;
+    /// then the last blank that fits on each line becomes a line break, or the next one
+    /// behind a word longer than a line.
+    pub(super) fn ascii_words(&mut self, opening: &[u8], words: &[u8]) {
+        if !std::mem::take(&mut self.is_glued) {
+            self.out.push(b' ');
+            self.word = self.out.len();
+        }
+        self.out.extend_from_slice(opening);
         self.out.extend_from_slice(words);
-        while self.out.len() - begin > room {
-            // The blank before the first word counts, a line break does not.
-            let before = begin - 1;
-            let fitting = self.out.get(before..=begin + room).unwrap_or_default();
+        // The blank before the first word counts, a line break does not.
+        let mut before = self.word.saturating_sub(1);
+        while self.column() > LINE_CHARS {
+            let margin = (self.line + LINE_CHARS).max(before);
+            let fitting = self.out.get(before..=margin);
             let is_blank = |&byte: &u8| byte == b' ';
-            let rest = self.out.get(begin..).unwrap_or_default();
-            let end = fitting
-                .iter()
-                .rposition(is_blank)
-                .map(|at| before + at)
-                .or_else(|| rest.iter().position(is_blank).map(|at| begin + at));
+            let last_fitting = fitting.unwrap_or_default().iter().rposition(is_blank);
+            let end = last_fitting.map(|at| before + at).or_else(|| {
+                let rest = self.out.get(before + 1..).unwrap_or_default();
+                let next = rest.iter().position(is_blank);
+                next.map(|at| before + 1 + at)
+            });
             let Some(end) = end else {
                 break;
             };
             self.end_line(end);
-            begin = self.line;
-            room = LINE_CHARS;
+            before = end;
         }
-        let last = self
-            .out
-            .iter()
-            .rposition(|byte| matches!(byte, b' ' | b'\n'));
-        self.word = last.map_or(0, |blank| blank + 1);
+        let added = self.out.get(self.word..).unwrap_or_default();
+        let is_between = |byte: &u8| matches!(byte, b' ' | b'\n');
+        let last = added.iter().rposition(is_between);
+        self.word += last.map_or(0, |blank| blank + 1);
     }
 
     /// Begins a new word of `len` ASCII bytes, given after a blank in eight
@@ -255,22 +256,41 @@ mod tests {
 
     #[test]
     fn many_words_at_once_are_written_as_each_alone() {
+        let begins: [fn(&mut LineWriter<'_>); 4] = [
+            |_| {},
+            |writer| writer.word(b"word"),
+            |writer| {
+                writer.word("é".repeat(100).as_bytes());
+                writer.open(b"(");
+            },
+            |writer| {
+                writer.word("é".repeat(70).as_bytes());
+                writer.open(b"(");
+            },
+        ];
         for length in 1..100 {
-            for count in [1, 2, 7, 40] {
+            for (count, begin) in [1, 2, 7, 40]
+                .into_iter()
+                .zip(begins.iter().cycle().skip(length))
+            {
                 let words: Vec<String> = (0..count)
                     .map(|at| "w".repeat(1 + (at * 37 + length) % length))
                     .collect();
                 let (mut each, mut at_once) = (Vec::new(), Vec::new());
                 let mut writer = LineWriter::new(&mut each);
-                writer.word(b"{first");
-                for word in &words {
-                    writer.word(word.as_bytes());
+                begin(&mut writer);
+                for (opening, word) in std::iter::once("{")
+                    .chain(std::iter::repeat(""))
+                    .zip(&words)
+                {
+                    writer.word(opening.as_bytes());
+                    writer.glue(word.as_bytes());
                 }
                 writer.glue(b"}");
                 writer.word(b"last");
                 let mut writer = LineWriter::new(&mut at_once);
-                writer.word(b"{first");
-                writer.ascii_words(words.join(" ").as_bytes());
+                begin(&mut writer);
+                writer.ascii_words(b"{", words.join(" ").as_bytes());
                 writer.glue(b"}");
                 writer.word(b"last");
                 let texts = [each, at_once].map(|text| String::from_utf8(text).unwrap());

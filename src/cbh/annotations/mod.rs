@@ -111,7 +111,53 @@ pub(super) struct StoredRemark<'a> {
 }
 
 impl StoredRemark<'_> {
+    /// Gives the value to `give`. That of the kinds which nearly all are is made where it is
+    /// given: to pass it on takes longer than to make it.
+    #[inline]
+    pub(super) fn give_value(self, page: CodePage, give: impl FnOnce(Annotation)) {
+        match self.kind {
+            TEXT_AFTER => {
+                if let Some(text) = text::decode(self.payload, page) {
+                    return give(Annotation::TextAfter(text));
+                }
+            }
+            TEXT_BEFORE => {
+                if let Some(text) = text::decode(self.payload, page) {
+                    return give(Annotation::TextBefore(text));
+                }
+            }
+            SYMBOLS => {
+                if let Some(symbols) = payload::symbols(self.payload) {
+                    return give(Annotation::Symbols(symbols));
+                }
+            }
+            _ => {
+                if let Some(value) = self.rare_value(page) {
+                    return give(value);
+                }
+            }
+        }
+        give(self.as_stored());
+    }
+
+    /// The value of a remark of another kind.
+    #[inline(never)]
+    fn rare_value(self, page: CodePage) -> Option<Annotation> {
+        match self.kind {
+            0x09 => {
+                let training = training::decode(self.payload, page)?;
+                Some(Annotation::Training(Box::new(training)))
+            }
+            0x13 => {
+                let quotation = quotation::decode(self.payload, page)?;
+                Some(Annotation::Quotation(Box::new(quotation)))
+            }
+            _ => payload::decode(self.kind, self.payload, page),
+        }
+    }
+
     /// The remark as a value that says nothing but these bytes.
+    #[cold]
     fn as_stored(&self) -> Annotation {
         Annotation::Opaque {
             kind: self.kind,
@@ -154,6 +200,7 @@ fn counted_if_cut(record: &[u8]) -> Option<usize> {
     (size > record.len()).then_some(count as usize)
 }
 
+#[inline]
 fn next_remark<'a>(reader: &mut ByteReader<'a>) -> Result<StoredRemark<'a>, Malformed> {
     let at = reader.position();
     let position = sign_extended(reader.u24_be()?);
@@ -205,7 +252,8 @@ pub(super) fn decode(
     if shape.is_sorted {
         let mut places = RemarkKinds::default();
         for remark in remarks(record).map_while(Result::ok) {
-            add(remark.position, places.value(remark, page), game);
+            let add = |value| add(remark.position, value, game);
+            places.give_value(remark, page, add);
         }
     } else {
         for (remark, value) in decoded(record, page) {
@@ -215,6 +263,7 @@ pub(super) fn decode(
     shape.losses()
 }
 
+#[inline]
 fn add(position: i32, annotation: Annotation, game: &mut Game) {
     let index = usize::try_from(i64::from(position) + 1).ok();
     match index.and_then(|index| game.tree.place(index)) {
@@ -229,8 +278,11 @@ pub(super) fn decoded(record: &[u8], page: CodePage) -> Vec<(StoredRemark<'_>, A
     let mut sorted: Vec<_> = remarks(record).map_while(Result::ok).collect();
     sorted.sort_by_key(|remark| remark.position);
     let mut places = RemarkKinds::default();
-    let value = |remark| (remark, places.value(remark, page));
-    sorted.into_iter().map(value).collect()
+    let mut decoded = Vec::with_capacity(sorted.len());
+    for remark in sorted {
+        places.give_value(remark, page, |value| decoded.push((remark, value)));
+    }
+    decoded
 }
 
 /// Which kinds of remarks a ply has, of remarks in order of their positions. A
@@ -244,16 +296,23 @@ struct RemarkKinds {
 }
 
 impl RemarkKinds {
-    /// The value of the next remark.
-    fn value(&mut self, remark: StoredRemark<'_>, page: CodePage) -> Annotation {
+    /// Gives the value of the next remark to `give`.
+    #[inline]
+    fn give_value(
+        &mut self,
+        remark: StoredRemark<'_>,
+        page: CodePage,
+        give: impl FnOnce(Annotation),
+    ) {
         if self.take(&remark) {
-            decode_remark(remark.kind, remark.payload, page)
+            remark.give_value(page, give);
         } else {
-            remark.as_stored()
+            give(remark.as_stored());
         }
     }
 
     /// Whether there is a place for this remark, which is taken then.
+    #[inline]
     fn take(&mut self, remark: &StoredRemark<'_>) -> bool {
         let StoredRemark { position, kind, .. } = *remark;
         if self.position != position {
@@ -311,24 +370,6 @@ pub(super) fn encode(
         *place = size.to_be_bytes();
     }
     Ok(Some(record))
-}
-
-/// The value of one remark.
-pub(super) fn decode_remark(kind: u8, payload: &[u8], page: CodePage) -> Annotation {
-    let known = match kind {
-        0x02 => text::decode(payload, page).map(Annotation::TextAfter),
-        0x82 => text::decode(payload, page).map(Annotation::TextBefore),
-        0x09 => {
-            training::decode(payload, page).map(|training| Annotation::Training(Box::new(training)))
-        }
-        0x13 => quotation::decode(payload, page)
-            .map(|quotation| Annotation::Quotation(Box::new(quotation))),
-        _ => payload::decode(kind, payload, page),
-    };
-    known.unwrap_or_else(|| Annotation::Opaque {
-        kind,
-        payload: payload.to_vec(),
-    })
 }
 
 /// Returns whether a base can hold a remark as it is: its size has 16 bits,

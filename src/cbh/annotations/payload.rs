@@ -1,4 +1,4 @@
-//! The payloads of the small kinds, both ways. [`decode`] gives nothing for
+//! The payloads of the small kinds, both ways. [`decode`] and [`symbols`] give nothing for
 //! a payload that [`encode`] would not give back byte for byte.
 
 use shakmaty::{Color, Square};
@@ -50,7 +50,6 @@ fn decode_kind(
     page: CodePage,
 ) -> Result<Option<Annotation>, Malformed> {
     Ok(match kind {
-        0x03 => symbols(reader.take(reader.rest().len())?),
         0x04 => list(reader, |reader| {
             let color = reader.u8()?;
             Ok(marked_square(reader.u8()?).map(|square| ColoredSquare { color, square }))
@@ -164,11 +163,15 @@ pub(super) fn encode(annotation: &Annotation, page: CodePage) -> (u8, Vec<u8>) {
 
 /// One to three NAGs, of which the last is one: that is how ChessBase writes
 /// them.
-fn symbols(payload: &[u8]) -> Option<Annotation> {
-    let mut symbols = [0; 3];
-    symbols.get_mut(..payload.len())?.copy_from_slice(payload);
-    let ends_in_symbol = payload.last().is_some_and(|&last| last != 0);
-    ends_in_symbol.then_some(Annotation::Symbols(symbols))
+#[inline]
+pub(super) fn symbols(payload: &[u8]) -> Option<[u8; 3]> {
+    let (symbols, last) = match *payload {
+        [one] => ([one, 0, 0], one),
+        [one, two] => ([one, two, 0], two),
+        [one, two, three] => ([one, two, three], three),
+        _ => return None,
+    };
+    (last != 0).then_some(symbols)
 }
 
 /// All items up to the end; `None` if there is none or one is no square.

@@ -198,6 +198,7 @@ pub(super) fn page_to_utf8(byte: u8, shown: &str) -> Vec<u8> {
 }
 
 /// A text's payload → its value; `None` if the payload is too short.
+#[inline]
 pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<AnnotationText> {
     let (&[lead, language], _) = payload.split_first_chunk()?;
     let (shown, _) = shown_and_rest(payload);

@@ -57,6 +57,14 @@ const MAX_LINK_CHARACTERS: usize = 255;
 /// Longer lists have a blank about here, so that no line grows too long.
 const WORD_BYTES: usize = 64;
 
+/// Whether a remark is written as commands: not as text, nor as NAGs.
+pub(super) fn has_commands(remark: &Annotation) -> bool {
+    !matches!(
+        remark,
+        Annotation::TextAfter(_) | Annotation::TextBefore(_) | Annotation::Symbols(_)
+    )
+}
+
 /// Appends the commands of a remark, each as text without line breaks. Texts
 /// and symbols have none: they are comments and NAGs.
 pub(super) fn encode(annotation: &Annotation, commands: &mut Vec<String>) {

@@ -473,7 +473,7 @@ fn rank(kind: u8) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cbh::annotations::{StoredRemark, decode_remark};
+    use crate::cbh::annotations::StoredRemark;
     use crate::game::{Nation, Training};
 
     #[test]
@@ -515,7 +515,8 @@ mod tests {
             kind: 0x09,
             payload: &payload,
         };
-        let old = [(remark, decode_remark(0x09, &payload, page))];
+        let mut old = Vec::new();
+        remark.give_value(page, |value| old.push((remark, value)));
         for (words, now) in [("Draw?", asked("Draw?", 180)), ("Win?", asked("Win?", 180))] {
             let edited = Annotation::Training(Box::new(asked(words, 0)));
             let mut merge = AnnotationMerge::new(&old, page);
@@ -543,7 +544,8 @@ mod tests {
                 kind: 0x02,
                 payload: &payload,
             };
-            let old = [(remark, decode_remark(0x02, &payload, page))];
+            let mut old = Vec::new();
+            remark.give_value(page, |value| old.push((remark, value)));
             let old = &old[usize::from(was.is_empty())..];
             let edited = Annotation::TextAfter(AnnotationText {
                 text: edited.to_owned(),
