@@ -246,7 +246,8 @@ impl Annotations {
 
     /// Adds an annotation as the last one of its ply. The caller must call
     /// [`sort`](Annotations::sort) after the last one.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "where each kind of value is made")]
+    #[inline(always)]
     pub fn add(&mut self, ply: PlyId, annotation: Annotation) {
         self.entries.push((ply, annotation));
     }

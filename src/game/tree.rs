@@ -269,19 +269,21 @@ impl MoveTree {
     #[cold]
     fn link_line(&mut self) {
         // A tree has at most `MAX_PLIES`.
-        let plies = u32::try_from(self.plies.len()).unwrap_or(u32::MAX);
-        let link = |at: u32| {
-            let next = PlyId(if at + 1 < plies { at + 1 } else { NONE.0 });
-            Links {
-                parent: PlyId(at.saturating_sub(1)),
-                first_child: next,
-                last_child: next,
-                next_sibling: NONE,
-            }
-        };
-        self.links.extend((0..plies).map(link));
+        let last = u32::try_from(self.len()).unwrap_or(u32::MAX);
+        self.links.extend((0..=last).map(|at| Links {
+            parent: PlyId(at.wrapping_sub(1)),
+            first_child: PlyId(at.wrapping_add(1)),
+            last_child: PlyId(at.wrapping_add(1)),
+            next_sibling: NONE,
+        }));
+        if let Some(start) = self.links.first_mut() {
+            start.parent = NONE;
+        }
+        if let Some(end) = self.links.last_mut() {
+            (end.first_child, end.last_child) = (NONE, NONE);
+        }
         self.main_len = self.len();
-        self.main_end = PlyId(plies.saturating_sub(1));
+        self.main_end = PlyId(last);
     }
 }
 

@@ -2,7 +2,7 @@
 //! be read.
 
 use super::comment::{self, CommentPlace};
-use super::private_tags::PrivateTags;
+use super::private_tags::{self, PrivateTags};
 use super::tags;
 use super::writer::LineWriter;
 use crate::game::{
@@ -66,7 +66,10 @@ impl<'g> MoveText<'g, '_> {
         loop {
             while let Some((main, visit)) = next.and_then(|id| Some((id, self.tree.visit(id)?))) {
                 let remarks = self.remarks(main);
-                if !remarks.is_empty() {
+                if remarks
+                    .iter()
+                    .any(|(_, remark)| private_tags::is_before(remark))
+                {
                     let place = self.place_before(main);
                     needs_number |= self.remarks_before(remarks, place);
                 }
@@ -142,9 +145,7 @@ impl<'g> MoveText<'g, '_> {
         let (number, len) = move_number(half_move);
         self.writer.open(b"(");
         let remarks = self.remarks(variation);
-        if !remarks.is_empty() {
-            self.remarks_before(remarks, CommentPlace::Opening);
-        }
+        self.remarks_before(remarks, CommentPlace::Opening);
         self.writer.short_word(number, len);
         let first = self.tree.ply(variation);
         first.is_some_and(|ply| self.ply(ply, remarks))

@@ -128,7 +128,7 @@ fn named_plies(game: &Game) -> (String, Vec<PlyId>) {
     (names.join(" "), named)
 }
 
-fn is_before(remark: &Annotation) -> bool {
+pub(super) fn is_before(remark: &Annotation) -> bool {
     matches!(remark, Annotation::TextBefore(_))
 }
 

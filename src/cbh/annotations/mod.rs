@@ -113,7 +113,8 @@ pub(super) struct StoredRemark<'a> {
 impl StoredRemark<'_> {
     /// Gives the value to `give`. That of the kinds which nearly all are is made where it is
     /// given: to pass it on takes longer than to make it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "for each remark of a game")]
+    #[inline(always)]
     pub(super) fn give_value(self, page: CodePage, give: impl FnOnce(Annotation)) {
         match self.kind {
             TEXT_AFTER => {
@@ -131,19 +132,16 @@ impl StoredRemark<'_> {
                     return give(Annotation::Symbols(symbols));
                 }
             }
-            _ => {
-                if let Some(value) = self.rare_value(page) {
-                    return give(value);
-                }
-            }
+            _ => {}
         }
-        give(self.as_stored());
+        give(self.rare_value(page).unwrap_or_else(|| self.as_stored()));
     }
 
     /// The value of a remark of another kind.
     #[inline(never)]
     fn rare_value(self, page: CodePage) -> Option<Annotation> {
         match self.kind {
+            TEXT_AFTER | TEXT_BEFORE | SYMBOLS => None,
             0x09 => {
                 let training = training::decode(self.payload, page)?;
                 Some(Annotation::Training(Box::new(training)))
@@ -169,26 +167,71 @@ impl StoredRemark<'_> {
 /// The remarks of a record, in order, up to damage; more than a game may have
 /// are damage. Of a record that says that it is longer no more than it counts: what
 /// follows may be another record.
-pub(super) fn remarks(record: &[u8]) -> impl Iterator<Item = Result<StoredRemark<'_>, Malformed>> {
+#[derive(Debug)]
+pub(super) struct Remarks<'a> {
+    reader: ByteReader<'a>,
+    /// How many there can be besides.
+    left: usize,
+    is_counted: bool,
+    damage: Option<Malformed>,
+}
+
+/// Those of `record`.
+pub(super) fn remarks(record: &[u8]) -> Remarks<'_> {
     let mut reader = ByteReader::new(record);
     // Most games have none, and an error would be made for each.
-    let mut is_broken = record.is_empty() || reader.skip(HEAD_BYTES).is_err();
-    let counted = counted_if_cut(record);
-    let mut count = 0;
-    std::iter::from_fn(move || {
-        if is_broken || reader.rest().is_empty() || counted == Some(count) {
+    if record.is_empty() || reader.skip(HEAD_BYTES).is_err() {
+        reader = ByteReader::new(&[]);
+    }
+    let counted = counted_if_cut(record).filter(|count| *count <= MAX_ANNOTATIONS);
+    Remarks {
+        reader,
+        left: counted.unwrap_or(MAX_ANNOTATIONS),
+        is_counted: counted.is_some(),
+        damage: None,
+    }
+}
+
+impl<'a> Iterator for Remarks<'a> {
+    type Item = StoredRemark<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<StoredRemark<'a>> {
+        if self.reader.rest().is_empty() {
             return None;
         }
-        count += 1;
-        let remark = if count > MAX_ANNOTATIONS {
-            let what = format!("more than {MAX_ANNOTATIONS} remarks");
-            Err(Malformed::new(reader.position(), what))
-        } else {
-            next_remark(&mut reader)
+        let Some(left) = self.left.checked_sub(1) else {
+            return self.end_at_most();
         };
-        is_broken = remark.is_err();
-        Some(remark)
-    })
+        self.left = left;
+        match next_remark(&mut self.reader) {
+            Ok(remark) => Some(remark),
+            Err(fault) => self.end_with(fault),
+        }
+    }
+}
+
+impl<'a> Remarks<'a> {
+    /// What ended them, if not the end of the record.
+    fn damage(self) -> Option<Malformed> {
+        self.damage
+    }
+
+    #[cold]
+    fn end_at_most(&mut self) -> Option<StoredRemark<'a>> {
+        if self.is_counted {
+            return None;
+        }
+        let what = format!("more than {MAX_ANNOTATIONS} remarks");
+        self.end_with(Malformed::new(self.reader.position(), what))
+    }
+
+    #[cold]
+    fn end_with(&mut self, damage: Malformed) -> Option<StoredRemark<'a>> {
+        self.damage = Some(damage);
+        self.reader = ByteReader::new(&[]);
+        None
+    }
 }
 
 /// How many remarks a record counts that ends before it says so.
@@ -232,8 +275,8 @@ pub(super) fn sample_texts(file: &[u8]) -> impl Iterator<Item = &[u8]> {
         rest = after;
         Some(record)
     });
-    let sound = records.flat_map(|record| remarks(record).map_while(Result::ok));
-    sound
+    records
+        .flat_map(remarks)
         .filter(|remark| matches!(remark.kind, 0x02 | 0x82))
         .filter_map(|remark| remark.payload.get(2..))
 }
@@ -251,7 +294,7 @@ pub(super) fn decode(
     let shape = Shape::of(record, is_whole.then(|| game.tree.len()));
     if shape.is_sorted {
         let mut places = RemarkKinds::default();
-        for remark in remarks(record).map_while(Result::ok) {
+        for remark in remarks(record) {
             let add = |value| add(remark.position, value, game);
             places.give_value(remark, page, add);
         }
@@ -263,7 +306,8 @@ pub(super) fn decode(
     shape.losses()
 }
 
-#[inline]
+#[expect(clippy::inline_always, reason = "where each kind of value is made")]
+#[inline(always)]
 fn add(position: i32, annotation: Annotation, game: &mut Game) {
     let index = usize::try_from(i64::from(position) + 1).ok();
     match index.and_then(|index| game.tree.place(index)) {
@@ -275,7 +319,7 @@ fn add(position: i32, annotation: Annotation, game: &mut Game) {
 /// The remarks of a record up to damage, in order of their positions, those of
 /// one position as stored; with the values that [`decode`] gives them.
 pub(super) fn decoded(record: &[u8], page: CodePage) -> Vec<(StoredRemark<'_>, Annotation)> {
-    let mut sorted: Vec<_> = remarks(record).map_while(Result::ok).collect();
+    let mut sorted: Vec<_> = remarks(record).collect();
     sorted.sort_by_key(|remark| remark.position);
     let mut places = RemarkKinds::default();
     let mut decoded = Vec::with_capacity(sorted.len());

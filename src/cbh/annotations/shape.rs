@@ -34,14 +34,8 @@ impl Shape {
         let end = plies.and_then(|plies| i64::try_from(plies).ok());
         let positions = -1..end.unwrap_or(i64::MAX);
         let (mut offset, mut before) = (HEAD_BYTES, i32::MIN);
-        for remark in remarks(record) {
-            let remark = match remark {
-                Ok(remark) => remark,
-                Err(fault) => {
-                    shape.damage = Some(fault);
-                    break;
-                }
-            };
+        let mut remarks = remarks(record);
+        for remark in remarks.by_ref() {
             shape.count += 1;
             shape.is_sorted &= before <= remark.position;
             before = remark.position;
@@ -53,6 +47,7 @@ impl Shape {
             }
             offset += REMARK_HEAD_BYTES + remark.payload.len();
         }
+        shape.damage = remarks.damage();
         shape
     }
 

@@ -69,11 +69,8 @@ pub(crate) trait CommentText {
 
 impl CommentText for CodePage {
     fn decode_comment(self, bytes: &[u8]) -> String {
-        let is_plain =
-            |&byte: &u8| byte.is_ascii() && byte != b'\r' && byte != DIAGRAM_CONTROL as u8;
-        // Looking at all bytes is faster than stopping at the first that is not.
-        if bytes.iter().fold(true, |all, byte| all & is_plain(byte)) {
-            return std::str::from_utf8(bytes).unwrap_or_default().to_owned();
+        if let Some(plain) = plain_text(bytes) {
+            return plain.to_owned();
         }
         let mut text = String::with_capacity(bytes.len());
         self.decode_characters(bytes, &mut text, |_, _| {});
@@ -161,6 +158,17 @@ impl CodePage {
     }
 }
 
+/// The bytes as text if they are ASCII without zeros, returns and marks of diagrams, as
+/// those of most texts: it is shown as it stands.
+#[inline]
+fn plain_text(bytes: &[u8]) -> Option<&str> {
+    let is_shown = |byte: u8| byte != 0 && byte != b'\r' && byte != DIAGRAM_CONTROL as u8;
+    let is_plain = |byte: u8| byte.is_ascii() && is_shown(byte);
+    // Looking at all bytes is faster than stopping at the first that is not.
+    let are_plain = bytes.iter().fold(true, |all, byte| all & is_plain(*byte));
+    std::str::from_utf8(bytes).ok().filter(|_| are_plain)
+}
+
 /// Appends a character of a stored text as PGN shows it.
 fn push_sign(c: char, out: &mut String) {
     if c.is_ascii() && c != DIAGRAM_CONTROL {
@@ -200,12 +208,14 @@ pub(super) fn page_to_utf8(byte: u8, shown: &str) -> Vec<u8> {
 /// A text's payload → its value; `None` if the payload is too short.
 #[inline]
 pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<AnnotationText> {
-    let (&[lead, language], _) = payload.split_first_chunk()?;
-    let (shown, _) = shown_and_rest(payload);
+    let (&[lead, language], bytes) = payload.split_first_chunk()?;
     Some(AnnotationText {
         lead,
         language: Nation(language),
-        text: page.decode_comment(shown),
+        text: match plain_text(bytes) {
+            Some(plain) => plain.to_owned(),
+            None => page.decode_comment(shown_and_rest(payload).0),
+        },
     })
 }
 

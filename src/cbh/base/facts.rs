@@ -120,7 +120,7 @@ impl GameFacts {
         let main_line = game.tree.main_line_len();
         let in_variations = game.tree.len() - main_line;
         let mut tally = Tally::default();
-        for remark in annotations::remarks(remarks).map_while(Result::ok) {
+        for remark in annotations::remarks(remarks) {
             tally.add(remark.kind, remark.payload);
         }
         let starts = [

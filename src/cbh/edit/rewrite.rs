@@ -228,7 +228,7 @@ impl<'a> OldRemarks<'a> {
 /// Returns the index in the record of each annotation, sorted by position;
 /// `None` if the record is sorted.
 fn places(record: &[u8]) -> Option<Vec<usize>> {
-    let stored = annotations::remarks(record).map_while(Result::ok);
+    let stored = annotations::remarks(record);
     let positions: Vec<i32> = stored.map(|remark| remark.position).collect();
     if positions.is_sorted() {
         return None;
