@@ -84,6 +84,7 @@ pub enum Annotation {
 
 impl Annotation {
     /// Returns the text, if this is a text before or after a ply.
+    #[inline]
     pub fn text(&self) -> Option<&AnnotationText> {
         match self {
             Annotation::TextBefore(text) | Annotation::TextAfter(text) => Some(text),
@@ -125,7 +126,15 @@ pub struct AnnotationText {
 
 impl AnnotationText {
     /// Returns whether the text has characters other than blanks and controls.
+    #[inline]
     pub fn has_words(&self) -> bool {
+        let begins_with_one = |first: &u8| first.is_ascii_graphic();
+        self.text.as_bytes().first().is_some_and(begins_with_one) || self.has_words_behind()
+    }
+
+    /// Whether it has such characters at all.
+    #[cold]
+    fn has_words_behind(&self) -> bool {
         let is_blank = |c: char| c.is_whitespace() || c.is_control();
         !self.text.chars().all(is_blank)
     }
@@ -309,12 +318,6 @@ impl Annotations {
         }
     }
 
-    /// Each ply that has annotations and those, in order.
-    pub fn of_plies(&self) -> impl Iterator<Item = (PlyId, &[(PlyId, Annotation)])> {
-        let of_plies = self.entries.chunk_by(|(one, _), (other, _)| one == other);
-        of_plies.filter_map(|of_ply| Some((of_ply.first()?.0, of_ply)))
-    }
-
     /// All annotations on plies, in order.
     pub fn iter(&self) -> impl Iterator<Item = (PlyId, &Annotation)> {
         self.entries
@@ -337,30 +340,28 @@ impl Annotations {
     /// Returns [`main_language`](Annotations::main_language) and
     /// [`main_lead`](Annotations::main_lead).
     pub fn main_style(&self) -> (Nation, u8) {
-        let mut styles = self
-            .texts_with_words()
-            .map(|text| (text.language, text.lead));
-        match styles.next() {
-            // As in nearly all games.
-            Some(first) if styles.all(|style| style == first) => first,
-            Some(_) => (self.main_language(), self.main_lead()),
-            None => Default::default(),
+        let mut first = None;
+        for (_, remark) in &self.entries {
+            if let Some(text) = remark.text().filter(|text| text.has_words()) {
+                let style = (text.language, text.lead);
+                if *first.get_or_insert(style) != style {
+                    // In few games.
+                    return (self.main_language(), self.main_lead());
+                }
+            }
         }
+        first.unwrap_or_default()
     }
 
     fn most<K: Ord + Default>(&self, key: impl Fn(&AnnotationText) -> K) -> K {
         let mut counts: BTreeMap<K, usize> = BTreeMap::new();
-        for key in self.texts_with_words().map(key) {
+        let texts = self.entries.iter().filter_map(|(_, remark)| remark.text());
+        for key in texts.filter(|text| text.has_words()).map(key) {
             *counts.entry(key).or_default() += 1;
         }
         // `max_by_key` returns the last of equal ones.
         let most = counts.into_iter().rev().max_by_key(|(_, count)| *count);
         most.map(|(key, _)| key).unwrap_or_default()
-    }
-
-    fn texts_with_words(&self) -> impl Iterator<Item = &AnnotationText> {
-        let texts = self.entries.iter().filter_map(|(_, remark)| remark.text());
-        texts.filter(|text| text.has_words())
     }
 
     /// Annotations behind the last ply, with their positions.

@@ -85,9 +85,8 @@ impl<'a> Contents<'a> {
                 (Some(text), Contents::Nothing) if place != CommentPlace::AfterNags => {
                     contents = Contents::Text(text);
                 }
-                (Some(_), _) => return Contents::More,
                 (None, _) if place.is_before() || !command::has_commands(remark) => {}
-                (None, _) => return Contents::More,
+                _ => return Contents::More,
             }
         }
         contents
@@ -232,12 +231,26 @@ impl<'w, 'o> Comment<'w, 'o> {
 
     /// Writes a text that [has plain letters](has_plain_letters).
     fn plain_text(&mut self, text: &str) {
-        if needs_no_parting(text.as_bytes()) {
+        let text = text.trim_matches(' ');
+        if !has_doubled_blanks(text.as_bytes()) {
+            return self.plain_words(text);
+        }
+        for words in text.split("  ") {
+            self.plain_words(words.trim_matches(' '));
+        }
+    }
+
+    /// Writes plain words with single blanks between them.
+    fn plain_words(&mut self, words: &str) {
+        if words.is_empty() {
+            return;
+        }
+        if are_short(words.as_bytes()) {
             let opening: &[u8] = if self.is_open { b"" } else { b"{" };
             self.is_open = true;
-            return self.writer.ascii_words(opening, text.as_bytes());
+            return self.writer.ascii_words(opening, words.as_bytes());
         }
-        for word in text.split(' ').filter(|word| !word.is_empty()) {
+        for word in words.split(' ') {
             self.long_word(word);
         }
     }
@@ -284,20 +297,20 @@ fn has_plain_letters(text: &[u8]) -> bool {
     text.iter().fold(true, |all, byte| all & is_plain(*byte))
 }
 
-/// Whether a text can be written as it stands: its words have single blanks between
-/// them, and none is long.
-fn needs_no_parting(text: &[u8]) -> bool {
-    let (Some(first), Some(last)) = (text.first(), text.last()) else {
-        return false;
-    };
+/// Whether two blanks follow each other.
+fn has_doubled_blanks(text: &[u8]) -> bool {
     let pairs = text.iter().zip(text.iter().skip(1));
     let is_blank = |byte: &u8| *byte == b' ';
-    let has_doubled = pairs.fold(false, |any, (one, next)| {
+    // Looking at all pairs is faster than stopping at the first.
+    pairs.fold(false, |any, (one, next)| {
         any | is_blank(one) & is_blank(next)
-    });
+    })
+}
+
+/// Whether no word is so long that it is written in parts.
+fn are_short(words: &[u8]) -> bool {
     let is_short = |part: &[u8]| part.len() < MAX_WORD_BYTES / 2 || part.contains(&b' ');
-    let are_short = text.len() <= MAX_WORD_BYTES || text.chunks(MAX_WORD_BYTES / 2).all(is_short);
-    !has_doubled && !is_blank(first) && !is_blank(last) && are_short
+    words.len() <= MAX_WORD_BYTES || words.chunks(MAX_WORD_BYTES / 2).all(is_short)
 }
 
 /// The text with a blank in each command that would be taken for a remark of

@@ -32,8 +32,12 @@ pub(super) struct Exact {
 impl Exact {
     /// The forms of a game that are told in tags, and the values of these.
     pub(super) fn of(game: &Game) -> (Exact, Vec<String>) {
-        let (mut exact, mut told) = (Exact::default(), String::new());
         let remarks = || game.annotations.iter().map(|(_, remark)| remark);
+        let is_question = |remark: &Annotation| matches!(remark, Annotation::Training(_));
+        if !remarks().any(is_question) {
+            return (Exact::default(), Vec::new());
+        }
+        let (mut exact, mut told) = (Exact::default(), String::new());
         // A question that says the same and has no form would take that of another.
         let plain: HashSet<String> = remarks().filter_map(head_of_plain).collect();
         for remark in remarks() {

@@ -73,8 +73,8 @@ impl<'g> MoveText<'g, '_> {
                     let place = self.place_before(main);
                     needs_number |= self.remarks_before(remarks, place);
                 }
-                self.number(half_move, needs_number);
-                needs_number = self.ply(visit.ply, remarks);
+                self.numbered_ply(half_move, needs_number, visit.ply);
+                needs_number = !remarks.is_empty() && self.remarks_after(remarks);
                 next = visit.next;
                 if let Some(variation) = visit.alternative {
                     needs_number = self.open(variation, half_move);
@@ -115,9 +115,7 @@ impl<'g> MoveText<'g, '_> {
         let Some((first, others)) = moves.split_first() else {
             return;
         };
-        self.number(half_move, true);
-        self.writer
-            .short_word(first.san.after_blank(), first.san.len());
+        self.numbered_ply(half_move, true, first);
         let word = |ply: &Ply| (ply.san.after_blank(), ply.san.len());
         let is_white_first = half_move.is_multiple_of(2);
         let (black, pairs) = others.split_at(usize::from(is_white_first).min(others.len()));
@@ -142,33 +140,34 @@ impl<'g> MoveText<'g, '_> {
     /// Begins a variation with its first move; true if the next move needs
     /// its number.
     fn open(&mut self, variation: PlyId, half_move: u32) -> bool {
-        let (number, len) = move_number(half_move);
         self.writer.open(b"(");
         let remarks = self.remarks(variation);
         self.remarks_before(remarks, CommentPlace::Opening);
-        self.writer.short_word(number, len);
-        let first = self.tree.ply(variation);
-        first.is_some_and(|ply| self.ply(ply, remarks))
-    }
-
-    /// Writes the move number where one belongs: before White's moves, and
-    /// before Black's at a begin.
-    #[inline]
-    fn number(&mut self, half_move: u32, is_needed: bool) {
-        if half_move.is_multiple_of(2) || is_needed {
-            let (number, len) = move_number(half_move);
-            self.writer.short_word(number, len);
-        }
-    }
-
-    /// Writes a move with what is remarked after it; true if that was a
-    /// comment.
-    #[inline]
-    fn ply(&mut self, ply: &Ply, remarks: &'g [(PlyId, Annotation)]) -> bool {
-        self.writer.short_word(ply.san.after_blank(), ply.san.len());
+        let Some(first) = self.tree.ply(variation) else {
+            return false;
+        };
+        self.numbered_ply(half_move, true, first);
         !remarks.is_empty() && self.remarks_after(remarks)
     }
 
+    /// Writes a move, and its number where one belongs: before White's moves, and
+    /// before Black's at a begin.
+    #[expect(
+        clippy::inline_always,
+        reason = "for each move of most annotated games"
+    )]
+    #[inline(always)]
+    fn numbered_ply(&mut self, half_move: u32, needs_number: bool, ply: &Ply) {
+        let word = (ply.san.after_blank(), ply.san.len());
+        if half_move.is_multiple_of(2) || needs_number {
+            self.writer.two_short_words([move_number(half_move), word]);
+        } else {
+            self.writer.short_word(word.0, word.1);
+        }
+    }
+
+    /// Writes what is remarked after a move; true if that was a comment.
+    #[inline(never)]
     fn remarks_after(&mut self, remarks: &'g [(PlyId, Annotation)]) -> bool {
         let symbols = remarks.iter().find_map(|(_, remark)| match remark {
             Annotation::Symbols(symbols) => Some(*symbols),

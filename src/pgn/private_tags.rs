@@ -88,12 +88,13 @@ fn named_plies(game: &Game) -> (String, Vec<PlyId>) {
         let parent = tree.parent(*at).unwrap_or(PlyId::START);
         tree.first_child(parent) == Some(*at) && !remarks.on(parent).any(is_after)
     };
-    let of_plies = remarks.of_plies();
-    let with_one = of_plies.filter(|(_, remarks)| {
-        let mut before = remarks.iter().filter(|(_, remark)| is_before(remark));
-        before.next().is_some() && before.next().is_none()
-    });
-    let to_be_named: Vec<PlyId> = with_one.map(|(at, _)| at).filter(is_to_be_named).collect();
+    let is_alone = |at: &PlyId| remarks.on(*at).filter(|remark| is_before(remark)).count() == 1;
+    let with_texts = remarks.iter().filter(|(_, remark)| is_before(remark));
+    let to_be_named: Vec<PlyId> = with_texts
+        .map(|(at, _)| at)
+        .filter(is_to_be_named)
+        .filter(is_alone)
+        .collect();
     if to_be_named.is_empty() {
         return (String::new(), Vec::new());
     }

@@ -169,7 +169,9 @@ impl StoredRemark<'_> {
 /// follows may be another record.
 #[derive(Debug)]
 pub(super) struct Remarks<'a> {
-    reader: ByteReader<'a>,
+    record: &'a [u8],
+    /// The rest of it.
+    rest: &'a [u8],
     /// How many there can be besides.
     left: usize,
     is_counted: bool,
@@ -178,14 +180,10 @@ pub(super) struct Remarks<'a> {
 
 /// Those of `record`.
 pub(super) fn remarks(record: &[u8]) -> Remarks<'_> {
-    let mut reader = ByteReader::new(record);
-    // Most games have none, and an error would be made for each.
-    if record.is_empty() || reader.skip(HEAD_BYTES).is_err() {
-        reader = ByteReader::new(&[]);
-    }
     let counted = counted_if_cut(record).filter(|count| *count <= MAX_ANNOTATIONS);
     Remarks {
-        reader,
+        record,
+        rest: record.get(HEAD_BYTES..).unwrap_or_default(),
         left: counted.unwrap_or(MAX_ANNOTATIONS),
         is_counted: counted.is_some(),
         damage: None,
@@ -195,43 +193,62 @@ pub(super) fn remarks(record: &[u8]) -> Remarks<'_> {
 impl<'a> Iterator for Remarks<'a> {
     type Item = StoredRemark<'a>;
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "for each remark of a game")]
+    #[inline(always)]
     fn next(&mut self) -> Option<StoredRemark<'a>> {
-        if self.reader.rest().is_empty() {
+        if self.rest.is_empty() {
             return None;
         }
-        let Some(left) = self.left.checked_sub(1) else {
-            return self.end_at_most();
+        let next = split_remark(self.rest).zip(self.left.checked_sub(1));
+        let Some(((remark, rest), left)) = next else {
+            self.end();
+            return None;
         };
-        self.left = left;
-        match next_remark(&mut self.reader) {
-            Ok(remark) => Some(remark),
-            Err(fault) => self.end_with(fault),
-        }
+        (self.rest, self.left) = (rest, left);
+        Some(remark)
     }
 }
 
-impl<'a> Remarks<'a> {
+impl Remarks<'_> {
     /// What ended them, if not the end of the record.
     fn damage(self) -> Option<Malformed> {
         self.damage
     }
 
+    /// Ends where there is no next remark, but something else.
     #[cold]
-    fn end_at_most(&mut self) -> Option<StoredRemark<'a>> {
-        if self.is_counted {
-            return None;
+    fn end(&mut self) {
+        let left = self.rest.len();
+        let size = self.rest.get(4..).and_then(<[u8]>::first_chunk);
+        let what = match size.map(|size| u16::from_be_bytes(*size)) {
+            _ if self.left == 0 => format!("more than {MAX_ANNOTATIONS} remarks"),
+            None => format!("{REMARK_HEAD_BYTES} bytes expected, {left} left"),
+            Some(size) if usize::from(size) < REMARK_HEAD_BYTES => {
+                format!("annotation of {size} bytes")
+            }
+            Some(size) => format!("annotation of {size} bytes, {left} left"),
+        };
+        if self.left > 0 || !self.is_counted {
+            let at = self.record.len() - left;
+            self.damage = Some(Malformed::new(at, what));
         }
-        let what = format!("more than {MAX_ANNOTATIONS} remarks");
-        self.end_with(Malformed::new(self.reader.position(), what))
+        self.rest = &[];
     }
+}
 
-    #[cold]
-    fn end_with(&mut self, damage: Malformed) -> Option<StoredRemark<'a>> {
-        self.damage = Some(damage);
-        self.reader = ByteReader::new(&[]);
-        None
-    }
+/// The first remark of these bytes, and what follows it.
+#[expect(clippy::inline_always, reason = "for each remark of a game")]
+#[inline(always)]
+fn split_remark(bytes: &[u8]) -> Option<(StoredRemark<'_>, &[u8])> {
+    let (&[a, b, c, kind, high, low], rest) = bytes.split_first_chunk::<REMARK_HEAD_BYTES>()?;
+    let size = usize::from(u16::from_be_bytes([high, low]));
+    let (payload, rest) = rest.split_at_checked(size.checked_sub(REMARK_HEAD_BYTES)?)?;
+    let remark = StoredRemark {
+        position: sign_extended(u32::from_be_bytes([0, a, b, c])),
+        kind,
+        payload,
+    };
+    Some((remark, rest))
 }
 
 /// How many remarks a record counts that ends before it says so.
@@ -241,22 +258,6 @@ fn counted_if_cut(record: &[u8]) -> Option<usize> {
     reader.skip(7).ok()?;
     let count = reader.u24_be().ok()?.saturating_sub(1);
     (size > record.len()).then_some(count as usize)
-}
-
-#[inline]
-fn next_remark<'a>(reader: &mut ByteReader<'a>) -> Result<StoredRemark<'a>, Malformed> {
-    let at = reader.position();
-    let position = sign_extended(reader.u24_be()?);
-    let kind = reader.u8()?;
-    let size = usize::from(reader.u16_be()?);
-    let payload = size
-        .checked_sub(REMARK_HEAD_BYTES)
-        .ok_or_else(|| Malformed::new(at, format!("annotation of {size} bytes")))?;
-    Ok(StoredRemark {
-        position,
-        kind,
-        payload: reader.take(payload)?,
-    })
 }
 
 /// A three-byte number with its sign.

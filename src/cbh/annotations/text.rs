@@ -206,7 +206,8 @@ pub(super) fn page_to_utf8(byte: u8, shown: &str) -> Vec<u8> {
 }
 
 /// A text's payload → its value; `None` if the payload is too short.
-#[inline]
+#[expect(clippy::inline_always, reason = "for each text of a game")]
+#[inline(always)]
 pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<AnnotationText> {
     let (&[lead, language], bytes) = payload.split_first_chunk()?;
     Some(AnnotationText {
@@ -214,9 +215,15 @@ pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<AnnotationText> {
         language: Nation(language),
         text: match plain_text(bytes) {
             Some(plain) => plain.to_owned(),
-            None => page.decode_comment(shown_and_rest(payload).0),
+            None => decode_other(payload, page),
         },
     })
+}
+
+/// As [`decode`] for the words of a text that is not [plain](plain_text).
+#[cold]
+fn decode_other(payload: &[u8], page: CodePage) -> String {
+    page.decode_comment(shown_and_rest(payload).0)
 }
 
 /// The bytes of a text's payload that are shown, and those from the first zero byte on.

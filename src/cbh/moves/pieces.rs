@@ -50,6 +50,21 @@ const fn roles() -> [Role; PLACES] {
     roles
 }
 
+/// The next slot of the kind of each, if it is no pawn's.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+static HIGHER: [Slot; PLACES] = {
+    let mut higher = [Slot::NONE; PLACES];
+    let mut slot = KING;
+    while slot + 1 < PAWN {
+        let next = Slot(slot + 1);
+        if next.role() as u8 == Slot(slot).role() as u8 {
+            higher[slot as usize] = next;
+        }
+        slot += 1;
+    }
+    higher
+};
+
 impl Slot {
     pub(crate) const KING: Slot = Slot(KING);
 
@@ -68,10 +83,12 @@ impl Slot {
 
     /// The slot whose piece moves down when this one becomes vacant; none of a pawn.
     #[inline]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "an index modulo PLACES is below it"
+    )]
     fn higher(self) -> Slot {
-        let next = Slot(self.0 + 1);
-        let is_of_kind = next.role() == self.role() && self.role() != Role::Pawn;
-        if is_of_kind { next } else { Slot::NONE }
+        HIGHER[self.index() % PLACES]
     }
 
     /// The kind of piece in this slot.
