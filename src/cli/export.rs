@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread;
 
 use indicatif::ProgressBar;
@@ -263,10 +263,10 @@ fn write_games(
     if cores > 1 {
         write_by_threads(base, is_clean, cores, ranges, &mut output)?;
     } else {
-        let mut decoded = Decoded::reading_many();
+        let mut renderer = Renderer::new(base, is_clean);
         for range in 0..ranges {
-            let take = &mut |part| output.take(part).map(drop);
-            render(base, is_clean, range, &mut decoded, take)?;
+            let write = &mut |part| output.take(part).map(|taken| taken.spare);
+            renderer.render(range, write)?;
         }
     }
     output.out.flush()?;
@@ -283,24 +283,33 @@ fn write_by_threads(
     output: &mut Output<'_>,
 ) -> io::Result<()> {
     thread::scope(|scope| {
-        let receivers: Vec<Receiver<OutputPart>> = (0..cores)
+        let ends: Vec<(Receiver<OutputPart>, Sender<Vec<u8>>)> = (0..cores)
             .map(|core| {
                 let (sender, receiver) = sync_channel(PIECES);
+                let (spare_sender, spare) = channel::<Vec<u8>>();
                 scope.spawn(move || {
-                    let mut decoded = Decoded::reading_many();
+                    let mut renderer = Renderer::new(base, is_clean);
                     let mut mine = (0..ranges).skip(core).step_by(cores);
+                    let pass_on = &mut |part| {
+                        let sent = sender.send(part);
+                        sent.map(|()| spare.try_recv().unwrap_or_default())
+                    };
                     // The receiver has ended after a write error.
-                    mine.try_for_each(|range| {
-                        let send = &mut |part| sender.send(part);
-                        render(base, is_clean, range, &mut decoded, send)
-                    })
+                    mine.try_for_each(|range| renderer.render(range, pass_on))
                 });
-                receiver
+                (receiver, spare_sender)
             })
             .collect();
-        for (_, receiver) in (0..ranges).zip(receivers.iter().cycle()) {
-            let ended = |_| io::Error::other("a thread ended early");
-            while !output.take(receiver.recv().map_err(ended)?)? {}
+        for (_, (receiver, spare_sender)) in (0..ranges).zip(ends.iter().cycle()) {
+            loop {
+                let ended = |_| io::Error::other("a thread ended early");
+                let taken = output.take(receiver.recv().map_err(ended)?)?;
+                // After its last part a thread needs none.
+                let _ = spare_sender.send(taken.spare);
+                if taken.was_last {
+                    break;
+                }
+            }
         }
         Ok(())
     })
@@ -314,68 +323,99 @@ struct Output<'a> {
     unreadable: u64,
 }
 
+/// What is left of a part that has been written.
+struct Taken {
+    /// Its text, empty: its memory holds another one.
+    spare: Vec<u8>,
+    /// Whether it was the last one of its range.
+    was_last: bool,
+}
+
 impl Output<'_> {
-    /// Writes a part. Returns whether it was the last one of its range.
-    fn take(&mut self, part: OutputPart) -> io::Result<bool> {
-        match part {
-            OutputPart::Text(text) => self.out.write_all(&text)?,
-            OutputPart::Last(text) => {
-                self.out.write_all(&text)?;
-                self.bar.inc(u64::from(STRETCH));
-                return Ok(true);
-            }
+    /// Writes a part.
+    fn take(&mut self, part: OutputPart) -> io::Result<Taken> {
+        let (mut spare, was_last) = match part {
+            OutputPart::Text(text) => (text, false),
+            OutputPart::Last(text) => (text, true),
             OutputPart::Unreadable(GameId(id), error) => {
                 self.unreadable += 1;
                 log::error!("game {id}: {error}");
+                (Vec::new(), false)
             }
+        };
+        self.out.write_all(&spare)?;
+        spare.clear();
+        // A game may have made it long.
+        spare.shrink_to(4 * PIECE_BYTES);
+        if was_last {
+            self.bar.inc(u64::from(STRETCH));
         }
-        Ok(false)
+        Ok(Taken { spare, was_last })
     }
 }
 
-/// Renders the games of one range, the first of which is range 0.
-///
-/// # Errors
-///
-/// Those of `pass_on`.
-fn render<E>(
-    base: &dyn Base,
+/// What renders games, one range after the other.
+struct Renderer<'b> {
+    base: &'b dyn Base,
     is_clean: bool,
-    range: u32,
-    decoded: &mut Decoded,
-    pass_on: &mut dyn FnMut(OutputPart) -> Result<(), E>,
-) -> Result<(), E> {
-    let first = 1 + range * STRETCH;
-    let mut entries = Vec::new();
-    let count = STRETCH.min(base.last_id() - first + 1);
-    if let Err(error) = base.entries(GameId(first), count, &mut entries) {
-        pass_on(OutputPart::Unreadable(GameId(first), error))?;
-    }
-    let mut encoder = pgn::Encoder::new(is_clean);
-    // What the games of a range mostly take.
-    let mut text = Vec::with_capacity(PIECE_BYTES / 2);
-    for entry in entries {
-        if entry.is_deleted || entry.kind != RecordKind::Game {
-            continue;
+    decoded: Decoded,
+    /// Texts of games that have not been passed on.
+    text: Vec<u8>,
+}
+
+impl Renderer<'_> {
+    fn new(base: &dyn Base, is_clean: bool) -> Renderer<'_> {
+        Renderer {
+            base,
+            is_clean,
+            decoded: Decoded::reading_many(),
+            text: Vec::new(),
         }
-        let permit = match base.read_game_to_render(entry.id, decoded) {
-            Ok(permit) => permit,
-            Err(error) => {
-                pass_on(OutputPart::Unreadable(entry.id, error))?;
+    }
+
+    /// Renders the games of one range, the first of which is range 0. `pass_on` takes
+    /// each part, and gives an empty text for the next one.
+    ///
+    /// # Errors
+    ///
+    /// Those of `pass_on`.
+    fn render<E>(
+        &mut self,
+        range: u32,
+        pass_on: &mut dyn FnMut(OutputPart) -> Result<Vec<u8>, E>,
+    ) -> Result<(), E> {
+        let first = 1 + range * STRETCH;
+        let mut entries = Vec::new();
+        let count = STRETCH.min(self.base.last_id() - first + 1);
+        if let Err(error) = self.base.entries(GameId(first), count, &mut entries) {
+            pass_on(OutputPart::Unreadable(GameId(first), error))?;
+        }
+        let mut encoder = pgn::Encoder::new(self.is_clean);
+        for entry in entries {
+            if entry.is_deleted || entry.kind != RecordKind::Game {
                 continue;
             }
-        };
-        encoder.encode(&decoded.game, &decoded.defects, &mut text);
-        // Give up the permit while passing on, because the receiver may take long.
-        if text.len() > 16 * PIECE_BYTES {
-            *decoded = Decoded::reading_many();
+            let permit = match self.base.read_game_to_render(entry.id, &mut self.decoded) {
+                Ok(permit) => permit,
+                Err(error) => {
+                    pass_on(OutputPart::Unreadable(entry.id, error))?;
+                    continue;
+                }
+            };
+            let Decoded { game, defects, .. } = &self.decoded;
+            encoder.encode(game, defects, &mut self.text);
+            // Give up the permit while passing on, because the receiver may take long.
+            if self.text.len() > 16 * PIECE_BYTES {
+                self.decoded = Decoded::reading_many();
+            }
+            drop(permit);
+            if self.text.len() > PIECE_BYTES {
+                self.text = pass_on(OutputPart::Text(std::mem::take(&mut self.text)))?;
+            }
         }
-        drop(permit);
-        if text.len() > PIECE_BYTES {
-            pass_on(OutputPart::Text(std::mem::take(&mut text)))?;
-        }
+        self.text = pass_on(OutputPart::Last(std::mem::take(&mut self.text)))?;
+        Ok(())
     }
-    pass_on(OutputPart::Last(text))
 }
 
 #[cfg(test)]
