@@ -49,8 +49,8 @@ impl Write for Escaping<'_, '_> {
 }
 
 /// The message without the numbers that the system has for its errors, as
-/// ` (os error 2)`; the words before say the same. What can be done about limits of the
-/// process is added.
+/// ` (os error 2)`; the words before say the same. What tells more about limits of the
+/// process and of file systems is added.
 pub fn without_numbers(message: impl Display) -> String {
     const HEAD: &str = " (os error ";
     let message = message.to_string();
@@ -67,6 +67,8 @@ pub fn without_numbers(message: impl Display) -> String {
                 out.push_str(match number {
                     Some(libc::EMFILE) => " (see `ulimit -n`, or LimitNOFILE= of a service)",
                     Some(libc::EFBIG) => " (see `ulimit -f`, or LimitFSIZE= of a service)",
+                    Some(libc::ENOSPC) => " (see `df` and `df -i`)",
+                    Some(libc::EDQUOT) => " (see `quota`)",
                     _ => "",
                 });
                 out.push_str(after);
@@ -121,6 +123,8 @@ mod tests {
                 "a: large (os error 27)",
                 "a: large (see `ulimit -f`, or LimitFSIZE= of a service)",
             ),
+            ("a: full (os error 28)", "a: full (see `df` and `df -i`)"),
+            ("a: quota (os error 122)", "a: quota (see `quota`)"),
             ("a (os error ) b (os error 2", "a (os error ) b (os error 2"),
         ] {
             assert_eq!(without_numbers(message), shown);

@@ -750,6 +750,76 @@ fn a_service_of_the_user_mounts_after_each_login() {
 }
 
 #[test]
+fn what_was_done_is_done_also_if_it_cannot_be_printed() {
+    let folder = copy_of_base("cbh/sample");
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (base, pgn) = (at("sample.cbh"), at("new.pgn"));
+    fs::write(&pgn, "1. e4 e5 *\n").unwrap();
+    let into_full = |arguments: &[&str]| {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(CBFS);
+        command.args(arguments).stdout(full).output().unwrap()
+    };
+    let games = || {
+        let exported = text(&cbfs(&["export", &base]).stdout);
+        let by_morphy = exported.matches("[White \"Morphy").count();
+        [exported.matches("[Event ").count() - by_morphy, by_morphy]
+    };
+    let [others, by_morphy] = games();
+    assert_ne!(by_morphy, 0);
+    for (arguments, done) in [
+        (&["import", &base, &pgn][..], "done: 1 game appended as "),
+        (
+            &["delete", &base, "white:Morphy", "--yes"],
+            "marked as deleted",
+        ),
+    ] {
+        let ran = into_full(arguments);
+        let told = text(&ran.stderr);
+        assert!(ran.status.success(), "{arguments:?}: {told}");
+        assert!(
+            told.contains("standard output: No space left on device"),
+            "{told}"
+        );
+        assert!(told.contains(done), "{told}");
+    }
+    assert_eq!(games(), [others + 1, 0]);
+    // What only tells something has not done that.
+    let ran = into_full(&["import", "--dry-run", &base, &pgn]);
+    assert_eq!(ran.status.code(), Some(1), "{}", text(&ran.stderr));
+}
+
+#[test]
+fn an_export_is_written_where_a_link_leads() {
+    let folder = copy_of_base("cbh/sample");
+    let at = |name: &str| folder.path().join(name);
+    let export = |output: &Path| {
+        let output = output.to_str().unwrap();
+        cbfs(&["export", &sample(), "--output", output])
+            .status
+            .code()
+    };
+    let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, at(name)).unwrap();
+    fs::create_dir(at("folder")).unwrap();
+    link("folder/games.pgn", "second");
+    link("second", "first");
+    // First there is no file, then one that is replaced.
+    for _ in 0..2 {
+        assert_eq!(export(&at("first")), Some(0));
+        assert!(at("first").is_symlink() && at("second").is_symlink());
+        assert!(
+            fs::read_to_string(at("folder/games.pgn"))
+                .unwrap()
+                .contains("[Event ")
+        );
+        fs::write(at("folder/games.pgn"), "old").unwrap();
+    }
+    link("circle", "circle");
+    assert_eq!(export(&at("circle")), Some(1));
+    assert!(at("circle").is_symlink());
+}
+
+#[test]
 fn a_mount_is_made_read_only_and_can_be_written_again() {
     let base = copy_of_base("cbh/sample");
     let Some(printed) = in_namespace(

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use indicatif::ProgressBar;
 use nix::sys::signal::SigSet;
 
-use super::{Failure, print, progress, signals};
+use super::{Failure, print, print_done, progress, signals};
 use crate::cbh::{ChangeError, CodePage, Family, GameId, OpenBase, Options, SaveError, Saver};
 use crate::escape::Escaped;
 use crate::search::GameSet;
@@ -211,10 +211,12 @@ pub(super) fn mark(
         return Ok(());
     }
     if restores {
-        return print(format!("{count} restored\n").as_bytes());
+        print_done(&format!("{count} restored\n"));
+        return Ok(());
     }
     let undo = "the same command with --restore restores all deleted games that it names";
-    print(format!("{count} marked as deleted; {undo}\n").as_bytes())
+    print_done(&format!("{count} marked as deleted; {undo}\n"));
+    Ok(())
 }
 
 /// Marks the games, some at once in a transaction. A game is marked or not,

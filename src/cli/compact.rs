@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{Failure, change, print, progress, receipt, signals};
+use super::{Failure, change, print_done, progress, receipt, signals};
 use crate::cbh::{self, ChangeError, Compacted, Family, NewBase, OpenBase};
 use crate::storage::{is_same_stem, names_in, split_name};
 
@@ -124,11 +124,9 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         left_out: _,
         untold_page: _,
     } = done;
-    print(
-        format!(
-            "{kept} games and texts copied, {dropped} left out, {unused} unused names left out; \
-             {before} bytes before, {after} after\n"
-        )
-        .as_bytes(),
-    )
+    print_done(&format!(
+        "{kept} games and texts copied, {dropped} left out, {unused} unused names left out; \
+         {before} bytes before, {after} after\n"
+    ));
+    Ok(())
 }

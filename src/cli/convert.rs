@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::import::{self, TextOptions};
 use super::options::parse_code_page;
 use super::password::PasswordFile;
-use super::{Failure, INTERRUPTED, archive, print, progress, receipt, signals};
+use super::{Failure, INTERRUPTED, archive, print_done, progress, receipt, signals};
 use crate::archive::{Archive, ArchiveMember, has_archive_extension};
 use crate::base::{AnyFamily, Conversion, ConvertStop, Converted, Copied, copy_archived};
 use crate::cbh::{self, ChangeError, CodePage, NewBase};
@@ -136,7 +136,10 @@ fn copy(
         return Ok(());
     }
     let new = Escaped(args.new.display());
-    print(format!("{files} files of the base copied to {new}, byte for byte\n").as_bytes())
+    print_done(&format!(
+        "{files} files of the base copied to {new}, byte for byte\n"
+    ));
+    Ok(())
 }
 
 /// Converts a 2CBH base.
@@ -180,8 +183,9 @@ fn convert(args: &Args, family: cbh2::Family, origin: String, quiet: bool) -> Re
     receipt::finish(new_base, origin, code, lines)?;
     if !quiet {
         let new = Escaped(args.new.display());
-        let told = format!("{games} games and {texts} texts converted to {new}\n");
-        print(told.as_bytes())?;
+        print_done(&format!(
+            "{games} games and {texts} texts converted to {new}\n"
+        ));
     }
     if code != 0 {
         return Err(Failure::quiet(code));

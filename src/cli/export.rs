@@ -185,13 +185,26 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What `path` names: if it is a symbolic link, where that leads, also if there is no file.
+fn target_of(path: &Path) -> io::Result<PathBuf> {
+    /// As many as Linux follows.
+    const MOST_LINKS: usize = 40;
+    let mut target = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&target) {
+            Ok(next) => target = folder_of(&target).join(next),
+            Err(_) => return Ok(fs::canonicalize(&target).unwrap_or(target)),
+        }
+    }
+    Err(io::Error::from_raw_os_error(libc::ELOOP))
+}
+
 /// Calls `write` with a new file, which replaces `path` when it is complete.
 pub(super) fn write_file<T>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
 ) -> io::Result<T> {
-    // If `path` is a symbolic link, replace its target.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let path = target_of(path)?;
     if fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
         // A pipe or a device cannot be replaced; write to it directly.
         return write(&mut File::options().write(true).open(&path)?);

@@ -15,7 +15,9 @@ use indicatif::ProgressBar;
 use super::games::GamesAsPgn;
 use super::options::{parse_code_page, parse_text_page};
 use super::password::PasswordFile;
-use super::{Failure, INTERRUPTED, archive, change, print, progress, receipt, signals, tables};
+use super::{
+    Failure, INTERRUPTED, archive, change, print, print_done, progress, receipt, signals, tables,
+};
 use crate::archive::has_archive_extension;
 use crate::base::open_any;
 use crate::cbh::{
@@ -181,8 +183,11 @@ fn import(args: &Args, origin: String, quiet: bool) -> Result<(), Failure> {
     };
     bar.finish_and_clear();
     let kept = job.bad.finish();
-    if !quiet {
-        print(summary(&appended, &job, kept.is_ok()).as_bytes())?;
+    let summary = summary(&appended, &job, kept.is_ok());
+    match (quiet, args.dry_run) {
+        (true, _) => {}
+        (false, true) => print(summary.as_bytes())?,
+        (false, false) => print_done(&summary),
     }
     kept?;
     if job.bad.count > 0 && args.skip_bad.is_none() {

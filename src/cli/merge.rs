@@ -11,7 +11,7 @@ use clap::ValueEnum;
 
 use super::change::{self, Consent, MOST_AT_ONCE, SAME_AGAIN, count_of};
 use super::options::parse_code_page;
-use super::{Failure, places, print};
+use super::{Failure, places, print_done};
 use crate::base::{ALL_GAMES, Merged, Merges};
 use crate::cbh::{CodePage, EntityId, EntityKind, EntityNames, OpenBase, SaveError, Saver};
 use crate::search;
@@ -98,10 +98,11 @@ pub(super) fn finish(
     quiet: bool,
 ) -> Result<(), Failure> {
     let closed = change::close(base, path);
-    match done.and_then(|said| closed.map(|()| said))? {
-        Some(said) if !quiet => print(said.as_bytes()),
-        _ => Ok(()),
+    let said = done.and_then(|said| closed.map(|()| said))?;
+    if let Some(said) = said.filter(|_| !quiet) {
+        print_done(&said);
     }
+    Ok(())
 }
 
 fn merge(

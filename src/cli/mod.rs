@@ -317,8 +317,21 @@ fn finish(result: Result<(), Failure>) -> ExitCode {
 }
 
 fn print(text: &[u8]) -> Result<(), Failure> {
+    write_out(text).map_err(|error| Failure::output(&error))
+}
+
+/// Prints what a command has done. That it cannot be printed is told, and is no failure:
+/// who tried again would do it twice.
+fn print_done(text: &str) {
+    match write_out(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            log::warn!("standard output: {error}; done: {}", text.trim_end());
+        }
+        _ => {}
+    }
+}
+
+fn write_out(text: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text)
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::output(&error))
+    out.write_all(text).and_then(|()| out.flush())
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::password::PasswordFile;
-use super::{Failure, archive, print, progress, signals};
+use super::{Failure, archive, print_done, progress, signals};
 use crate::archive::{self as format, PackInput};
 use crate::cbh::{BaseFiles, Family, FileKind};
 use crate::escape::Escaped;
@@ -88,5 +88,6 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         "{count} files of {bytes} bytes packed into {size} in {}\n",
         Escaped(archive)
     );
-    print(summary.as_bytes())
+    print_done(&summary);
+    Ok(())
 }

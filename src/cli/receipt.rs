@@ -8,7 +8,7 @@ use std::fmt::{Debug, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Failure, print};
+use super::{Failure, print_done};
 use crate::cbh::{NewBase, Receipt};
 use crate::escape::Escaped;
 
@@ -48,7 +48,7 @@ pub(super) fn completes(new: &Path, origin: Option<&str>, quiet: bool) -> Result
     if !quiet {
         let new = Escaped(new.display());
         let what = "had been made by an earlier run, which was interrupted; it is complete now";
-        print(format!("{new} {what}\n").as_bytes())?;
+        print_done(&format!("{new} {what}\n"));
     }
     if code == 0 {
         Ok(true)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::password::PasswordFile;
-use super::{Failure, archive, print, progress, signals};
+use super::{Failure, archive, print_done, progress, signals};
 use crate::archive::{Archive, ArchiveMember, Unpacked, complete_unpacked, unpack};
 use crate::book::belongs_to_book;
 use crate::cbh;
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         log::error!("{}: {what}; left out", args.archive.display());
     }
     if !quiet {
-        print(said.as_bytes())?;
+        print_done(&said);
     }
     if left_out.is_empty() {
         Ok(())
