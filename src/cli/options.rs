@@ -230,6 +230,7 @@ impl MountOptions {
             "html" => return Err(format!("html={value}: the only value is list")),
             "names" if value == "long" => self.shown.describe_games(),
             "names" => return Err(format!("names={value}: the only value is long")),
+            "fsname" if value.is_empty() => return Err(format!("{key}=: a name is missing")),
             "fsname" => self.source_name = Some(value.to_owned()),
             "cache_size" => match size()? {
                 bytes if bytes <= MOST_CACHE_BYTES => self.cache_bytes = Some(bytes),
@@ -392,6 +393,7 @@ mod tests {
             ("lang=de", "unknown mount option \"lang\""),
             ("allow_others", "unknown mount option \"allow_others\""),
             ("uid=me", "uid=me: not a number"),
+            ("ro,fsname=", "fsname=: a name is missing"),
             ("cache_size=much", "cache_size=much: not a size"),
             ("cache_size=1025G", "cache_size=1025G: more than 1024G"),
             (
