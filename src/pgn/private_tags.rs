@@ -88,19 +88,19 @@ fn named_plies(game: &Game) -> (String, Vec<PlyId>) {
         let parent = tree.parent(*at).unwrap_or(PlyId::START);
         tree.first_child(parent) == Some(*at) && !remarks.on(parent).any(is_after)
     };
-    let is_alone = |at: &PlyId| remarks.on(*at).filter(|remark| is_before(remark)).count() == 1;
-    let with_texts = remarks.iter().filter(|(_, remark)| is_before(remark));
-    let to_be_named: Vec<PlyId> = with_texts
-        .map(|(at, _)| at)
-        .filter(is_to_be_named)
-        .filter(is_alone)
-        .collect();
+    let with_text = remarks.iter().filter(|(_, remark)| is_before(remark));
+    let with_text: Vec<PlyId> = with_text.map(|(at, _)| at).collect();
+    let with_one = with_text
+        .chunk_by(PlyId::eq)
+        .filter(|of_ply| of_ply.len() == 1);
+    let to_be_named = with_one.flatten().copied().filter(is_to_be_named);
+    let to_be_named: Vec<PlyId> = to_be_named.collect();
     if to_be_named.is_empty() {
         return (String::new(), Vec::new());
     }
     let numbers = half_moves(tree, &game.start);
-    let with_texts = remarks.iter().filter(|(_, remark)| is_after(remark));
-    let next = with_texts.filter_map(|(at, _)| tree.first_child(at));
+    let with_text_after = remarks.iter().filter(|(_, remark)| is_after(remark));
+    let next = with_text_after.filter_map(|(at, _)| tree.first_child(at));
     let taken: BTreeSet<(u32, San)> = next
         .filter_map(|next| spot_of(tree, &numbers, next))
         .collect();
