@@ -2,9 +2,9 @@
 //! as tables, or a book in another format.
 //!
 //! All cores decode and render ranges of [`STRETCH`] records in turn; the main
-//! thread writes them in order. A core that is ahead waits while [`PIECES`] of
-//! its pieces are unwritten, so memory is bounded for games of any length. One core
-//! alone needs no other thread.
+//! thread writes them in order, and gives their memory back to be filled again. A core that
+//! is ahead waits while [`PIECES`] of its pieces are unwritten, so memory is bounded for
+//! games of any length. One core alone needs no other thread.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -305,7 +305,7 @@ impl Annotations {
     /// The annotations of each ply of a tree of so many, found at once.
     pub fn by_ply(&self, plies: usize) -> ByPly<'_> {
         let mut runs = vec![(0, 0); plies + 1];
-        // There are `MAX_ANNOTATIONS` at most.
+        // They are sorted by ply, and as few as `MAX_ANNOTATIONS`, which a u32 holds.
         for ((ply, _), at) in self.entries.iter().zip(0..) {
             if let Some((first, count)) = runs.get_mut(ply.index()) {
                 *first = if *count == 0 { at } else { *first };

@@ -514,6 +514,30 @@ mod tests {
     }
 
     #[test]
+    fn the_main_line_is_counted_in_whatever_order_moves_are_added() {
+        let mut tree = MoveTree::default();
+        for rounds in [3, 1, 5] {
+            let mut line = TreeBuilder::new(&mut tree, &Position::default());
+            let mut branches = vec![line.branch()];
+            for round in 0..rounds {
+                line.play_null();
+                branches.push(line.branch());
+                // A variation of two moves, then on from where the main line was.
+                line.resume(branches[round].clone());
+                line.play_null();
+                line.play_null();
+                line.resume(branches[round + 1].clone());
+            }
+            line.play_null();
+            assert_eq!(tree.main_line_len(), rounds + 1);
+            assert_eq!(tree.main_line_len(), tree.main_line().count());
+            assert_eq!(tree.len(), 3 * rounds + 1);
+        }
+        tree.clear();
+        assert_eq!(tree.main_line_len(), 0);
+    }
+
+    #[test]
     fn moves_of_pieces_and_pawns_say_what_they_take() {
         let fen = "4k3/8/3n3p/4Pp2/8/8/8/2B1K3 w - f6 0 1";
         let start = crate::game::Start::from_fen(fen, shakmaty::CastlingMode::Standard);

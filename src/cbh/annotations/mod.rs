@@ -39,7 +39,7 @@
 //! is.
 //!
 //! To add a kind: a variant in `game/annotation.rs`, an arm each in
-//! [`decode`] and [`encode`], its spelling in `pgn/command/mod.rs`, a row here.
+//! [`payload::decode`] and [`payload::encode`], its spelling in `pgn/command/mod.rs`, a row here.
 
 mod edited;
 mod payload;
@@ -111,37 +111,36 @@ pub(super) struct StoredRemark<'a> {
 }
 
 impl StoredRemark<'_> {
-    /// Gives the value to `give`. That of the kinds which nearly all are is made where it is
-    /// given: to pass it on takes longer than to make it.
+    /// Calls `take` with the value. That of the kinds which nearly all are is made where it
+    /// is taken: to pass it on takes longer than to make it.
     #[expect(clippy::inline_always, reason = "for each remark of a game")]
     #[inline(always)]
-    pub(super) fn give_value(self, page: CodePage, give: impl FnOnce(Annotation)) {
+    pub(super) fn decode(self, page: CodePage, take: impl FnOnce(Annotation)) {
         match self.kind {
             TEXT_AFTER => {
                 if let Some(text) = text::decode(self.payload, page) {
-                    return give(Annotation::TextAfter(text));
+                    return take(Annotation::TextAfter(text));
                 }
             }
             TEXT_BEFORE => {
                 if let Some(text) = text::decode(self.payload, page) {
-                    return give(Annotation::TextBefore(text));
+                    return take(Annotation::TextBefore(text));
                 }
             }
             SYMBOLS => {
                 if let Some(symbols) = payload::symbols(self.payload) {
-                    return give(Annotation::Symbols(symbols));
+                    return take(Annotation::Symbols(symbols));
                 }
             }
             _ => {}
         }
-        give(self.rare_value(page).unwrap_or_else(|| self.as_stored()));
+        take(self.rare_value(page).unwrap_or_else(|| self.as_stored()));
     }
 
-    /// The value of a remark of another kind.
+    /// The value of a remark of another kind; `None` if it has none that says all.
     #[inline(never)]
     fn rare_value(self, page: CodePage) -> Option<Annotation> {
         match self.kind {
-            TEXT_AFTER | TEXT_BEFORE | SYMBOLS => None,
             0x09 => {
                 let training = training::decode(self.payload, page)?;
                 Some(Annotation::Training(Box::new(training)))
@@ -164,7 +163,7 @@ impl StoredRemark<'_> {
     }
 }
 
-/// The remarks of a record, in order, up to damage; more than a game may have
+/// Gives the remarks of a record, in order, up to damage; more than a game may have
 /// are damage. Of a record that says that it is longer no more than it counts: what
 /// follows may be another record.
 #[derive(Debug)]
@@ -178,7 +177,7 @@ pub(super) struct Remarks<'a> {
     damage: Option<Malformed>,
 }
 
-/// Those of `record`.
+/// The remarks of `record`.
 pub(super) fn remarks(record: &[u8]) -> Remarks<'_> {
     let counted = counted_if_cut(record).filter(|count| *count <= MAX_ANNOTATIONS);
     Remarks {
@@ -215,24 +214,22 @@ impl Remarks<'_> {
         self.damage
     }
 
-    /// Ends where there is no next remark, but something else.
+    /// Ends where no remark follows, but something else.
     #[cold]
     fn end(&mut self) {
-        let left = self.rest.len();
-        let size = self.rest.get(4..).and_then(<[u8]>::first_chunk);
-        let what = match size.map(|size| u16::from_be_bytes(*size)) {
-            _ if self.left == 0 => format!("more than {MAX_ANNOTATIONS} remarks"),
-            None => format!("{REMARK_HEAD_BYTES} bytes expected, {left} left"),
-            Some(size) if usize::from(size) < REMARK_HEAD_BYTES => {
-                format!("annotation of {size} bytes")
+        let rest = std::mem::take(&mut self.rest);
+        let left = rest.len();
+        let size = rest.get(4..).and_then(<[u8]>::first_chunk);
+        let what = match (self.left, size) {
+            (0, _) if self.is_counted => return,
+            (0, _) => format!("more than {MAX_ANNOTATIONS} remarks"),
+            (_, None) => format!("{REMARK_HEAD_BYTES} bytes expected, {left} left"),
+            (_, Some(size)) => {
+                let size = u16::from_be_bytes(*size);
+                format!("annotation of {size} bytes, {left} left")
             }
-            Some(size) => format!("annotation of {size} bytes, {left} left"),
         };
-        if self.left > 0 || !self.is_counted {
-            let at = self.record.len() - left;
-            self.damage = Some(Malformed::new(at, what));
-        }
-        self.rest = &[];
+        self.damage = Some(Malformed::new(self.record.len() - left, what));
     }
 }
 
@@ -278,7 +275,7 @@ pub(super) fn sample_texts(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     });
     records
         .flat_map(remarks)
-        .filter(|remark| matches!(remark.kind, 0x02 | 0x82))
+        .filter(|remark| matches!(remark.kind, TEXT_AFTER | TEXT_BEFORE))
         .filter_map(|remark| remark.payload.get(2..))
 }
 
@@ -297,7 +294,7 @@ pub(super) fn decode(
         let mut places = RemarkKinds::default();
         for remark in remarks(record) {
             let add = |value| add(remark.position, value, game);
-            places.give_value(remark, page, add);
+            places.decode(remark, page, add);
         }
     } else {
         for (remark, value) in decoded(record, page) {
@@ -325,7 +322,7 @@ pub(super) fn decoded(record: &[u8], page: CodePage) -> Vec<(StoredRemark<'_>, A
     let mut places = RemarkKinds::default();
     let mut decoded = Vec::with_capacity(sorted.len());
     for remark in sorted {
-        places.give_value(remark, page, |value| decoded.push((remark, value)));
+        places.decode(remark, page, |value| decoded.push((remark, value)));
     }
     decoded
 }
@@ -341,24 +338,19 @@ struct RemarkKinds {
 }
 
 impl RemarkKinds {
-    /// Gives the value of the next remark to `give`.
+    /// Calls `take` with the value of the next remark.
     #[inline]
-    fn give_value(
-        &mut self,
-        remark: StoredRemark<'_>,
-        page: CodePage,
-        give: impl FnOnce(Annotation),
-    ) {
-        if self.take(&remark) {
-            remark.give_value(page, give);
+    fn decode(&mut self, remark: StoredRemark<'_>, page: CodePage, take: impl FnOnce(Annotation)) {
+        if self.take_place(&remark) {
+            remark.decode(page, take);
         } else {
-            give(remark.as_stored());
+            take(remark.as_stored());
         }
     }
 
     /// Whether there is a place for this remark, which is taken then.
     #[inline]
-    fn take(&mut self, remark: &StoredRemark<'_>) -> bool {
+    fn take_place(&mut self, remark: &StoredRemark<'_>) -> bool {
         let StoredRemark { position, kind, .. } = *remark;
         if self.position != position {
             *self = RemarkKinds {
@@ -442,8 +434,8 @@ pub(super) fn ensure_room(game: &Game, page: CodePage) -> Result<(), EncodeError
 /// all their characters, else in UTF-8.
 pub(crate) fn encode_remark(annotation: &Annotation, page: CodePage) -> (u8, Vec<u8>) {
     match annotation {
-        Annotation::TextAfter(text) => (0x02, text::encode(text, page)),
-        Annotation::TextBefore(text) => (0x82, text::encode(text, page)),
+        Annotation::TextAfter(text) => (TEXT_AFTER, text::encode(text, page)),
+        Annotation::TextBefore(text) => (TEXT_BEFORE, text::encode(text, page)),
         Annotation::Training(training) if !training.payload.is_empty() => {
             (0x09, training.payload.clone())
         }
@@ -458,6 +450,45 @@ pub(crate) fn encode_remark(annotation: &Annotation, page: CodePage) -> (u8, Vec
 mod tests {
     use super::*;
     use crate::game::{AnnotationText, PlyId, TreeBuilder};
+
+    #[test]
+    fn remarks_end_at_damage_and_where_a_cut_record_counts_no_more() {
+        let symbol = [0, 0, 5, SYMBOLS, 0, 7, 1];
+        let record = |count: usize, size: usize, rest: &[u8]| {
+            let head = [&[0, 0, 1][..], &MARK, &[0; 3], &[0; 4]].concat();
+            let mut record = [&head[..], &symbol.repeat(count), rest].concat();
+            let number = |number: usize| u32::try_from(number).unwrap().to_be_bytes();
+            let size = number(record.len().max(size));
+            record[7..10].copy_from_slice(&number(count + 1)[1..]);
+            record[10..14].copy_from_slice(&size);
+            record
+        };
+        let read = |record: &[u8]| {
+            let mut read = remarks(record);
+            let count = read.by_ref().count();
+            (count, read.damage().map(|fault| fault.to_string()))
+        };
+        let told = |at: usize, what: &str| Some(Malformed::new(at, what).to_string());
+        let end = HEAD_BYTES + 2 * symbol.len();
+        for (rest, what) in [
+            (&[0, 0, 6][..], "6 bytes expected, 3 left"),
+            (&[0, 0, 6, 3, 0, 5, 1], "annotation of 5 bytes, 7 left"),
+            (&[0, 0, 6, 3, 1, 0, 1], "annotation of 256 bytes, 7 left"),
+        ] {
+            assert_eq!(read(&record(2, 0, rest)), (2, told(end, what)));
+        }
+        assert_eq!(read(&record(2, 0, &[])), (2, None));
+        assert_eq!([read(&[]), read(&[0; HEAD_BYTES])], [(0, None), (0, None)]);
+        let most = MAX_ANNOTATIONS;
+        let end = HEAD_BYTES + most * symbol.len();
+        let too_many = told(end, &format!("more than {most} remarks"));
+        assert_eq!(read(&record(most, 0, &[])), (most, None));
+        assert_eq!(read(&record(most + 1, 0, &[])), (most, too_many));
+        // It says that it is longer, and counts two: the third may be another record's.
+        let mut cut = record(3, 1000, &[]);
+        cut[9] = 3;
+        assert_eq!(read(&cut), (2, None));
+    }
 
     #[test]
     fn a_text_before_the_game_and_symbols_on_it_travel_as_they_are_stored() {

@@ -516,7 +516,7 @@ mod tests {
             payload: &payload,
         };
         let mut old = Vec::new();
-        remark.give_value(page, |value| old.push((remark, value)));
+        remark.decode(page, |value| old.push((remark, value)));
         for (words, now) in [("Draw?", asked("Draw?", 180)), ("Win?", asked("Win?", 180))] {
             let edited = Annotation::Training(Box::new(asked(words, 0)));
             let mut merge = AnnotationMerge::new(&old, page);
@@ -545,7 +545,7 @@ mod tests {
                 payload: &payload,
             };
             let mut old = Vec::new();
-            remark.give_value(page, |value| old.push((remark, value)));
+            remark.decode(page, |value| old.push((remark, value)));
             let old = &old[usize::from(was.is_empty())..];
             let edited = Annotation::TextAfter(AnnotationText {
                 text: edited.to_owned(),
