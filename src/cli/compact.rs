@@ -38,6 +38,11 @@ fn not_copied(args: &Args, error: ChangeError) -> Failure {
     if error.is_without_room() {
         return Failure::about(&args.new, "there is no room for the copy; none was made");
     }
+    if error.is_of_other_process() {
+        let why = "the base was changed meanwhile, so no copy was made; try again, best while \
+                   nobody saves";
+        return Failure::about(&args.base, why);
+    }
     if error.io_kind() == Some(ErrorKind::Interrupted) {
         return Failure::not_made(&args.new, &ErrorKind::Interrupted.into());
     }

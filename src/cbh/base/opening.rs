@@ -57,6 +57,19 @@ impl ChangeError {
         matches!(self.io_kind(), Some(StorageFull | QuotaExceeded))
     }
 
+    /// Returns whether another process changed a file of the base or its journal meanwhile.
+    pub fn is_of_other_process(&self) -> bool {
+        use storage::Error::ChangedOutside;
+        matches!(
+            self,
+            ChangeError::Store(ChangedOutside { .. })
+                | ChangeError::Save(SaveError::Base(Error::Store {
+                    source: ChangedOutside { .. },
+                    ..
+                }))
+        )
+    }
+
     /// Returns whether the journal, or the note beside it, prevents the
     /// opening: it is unreadable, or was left by another user.
     pub fn is_of_journal(&self) -> bool {
@@ -208,6 +221,14 @@ mod tests {
             assert_eq!(source, Some(error.to_string()));
             assert_eq!(error.is_without_room(), is_full, "{error}");
             assert_eq!(error.is_of_journal(), is_of_journal, "{error}");
+            assert!(!error.is_of_other_process(), "{error}");
+        }
+        let changed = || {
+            let file = "base.cbg".into();
+            storage::Error::ChangedOutside { file }
+        };
+        for error in [ChangeError::Store(changed()), of_base(changed())] {
+            assert!(error.is_of_other_process(), "{error}");
         }
     }
 
