@@ -133,7 +133,7 @@ const MISPLACED: &[&str] = &[
     ".cba at 0x44: game 1: annotations on moves that the game does not have: 1",
     ".cba at 0x5e: game 2: annotations are not in order of their moves",
     ".cba at 0x6a: game 2: annotations on moves that the game does not have: 2",
-    ".cba at 0x93: game 3: annotation of 5 bytes",
+    ".cba at 0x93: game 3: annotation of 5 bytes, 18 left",
     ".cba at 0xbf: game 4: annotation of 65535 bytes, 15 left",
     ".cba at 0xd5: game 5: the count of annotations is 9, should be 3",
     ".cba at 0x109: game 6: 6 bytes expected, 3 left",

@@ -1223,14 +1223,14 @@ fn a_save_refused_for_a_full_disk_is_never_shown_and_the_first_reason_stays() {
         assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
         assert_eq!(mount.rejected_text(name), "new *");
         let reason = mount.rejected_text(&name.replace(".pgn", ".txt"));
-        assert_eq!(reason, "No space left on device\n");
+        assert_eq!(reason, "No space left on device (see `df` and `df -i`)\n");
     }
     assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn"]);
     // An import stays readable, and is given up once.
     assert_eq!(mount.write(IMPORT, "a.pgn", "a *"), Err(libc::ENOSPC));
     mount.vfs.drafts().end().unwrap();
     let reason = mount.rejected_text("a.txt");
-    assert_eq!(reason, "No space left on device\n");
+    assert_eq!(reason, "No space left on device (see `df` and `df -i`)\n");
 }
 
 #[test]
