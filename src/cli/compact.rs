@@ -39,8 +39,8 @@ fn not_copied(args: &Args, error: ChangeError) -> Failure {
         return Failure::about(&args.new, "there is no room for the copy; none was made");
     }
     if error.is_of_other_process() {
-        let why = "the base was changed meanwhile, so no copy was made; try again, best while \
-                   nobody saves";
+        let why = "the base was changed while it was copied; no copy was made; try again when \
+                   no program saves into it";
         return Failure::about(&args.base, why);
     }
     if error.io_kind() == Some(ErrorKind::Interrupted) {

@@ -185,7 +185,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What `path` names: if it is a symbolic link, where that leads, also if there is no file.
+/// Follows the symbolic link `path`, if it is one, also to a file that does not exist.
 fn target_of(path: &Path) -> io::Result<PathBuf> {
     /// As many as Linux follows.
     const MOST_LINKS: usize = 40;
@@ -336,9 +336,9 @@ struct Output<'a> {
     unreadable: u64,
 }
 
-/// What is left of a part that has been written.
+/// The emptied text of a part that was written.
 struct Taken {
-    /// Its text, empty: its memory holds another one.
+    /// The text, whose memory is to be filled again.
     spare: Vec<u8>,
     /// Whether it was the last one of its range.
     was_last: bool,
@@ -367,7 +367,7 @@ impl Output<'_> {
     }
 }
 
-/// What renders games, one range after the other.
+/// A thread's buffers for the games of one range after the other.
 struct Renderer<'b> {
     base: &'b dyn Base,
     is_clean: bool,

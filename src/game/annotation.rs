@@ -92,6 +92,12 @@ impl Annotation {
         }
     }
 
+    /// Returns whether this is a text before a ply.
+    #[inline]
+    pub fn is_text_before(&self) -> bool {
+        matches!(self, Annotation::TextBefore(_))
+    }
+
     /// Appends the text `second` to this one, if both are of the same kind and
     /// language. Returns whether it did. A text without words is never joined:
     /// it comes from a base, or from a `[%cblang]` or `[%cblead]` of PGN.
@@ -327,18 +333,18 @@ impl Annotations {
 
     /// Returns the most frequent language of the texts with words; of equally
     /// frequent ones the lowest.
-    pub fn main_language(&self) -> Nation {
+    fn main_language(&self) -> Nation {
         self.most(|text| text.language)
     }
 
     /// Returns the most frequent `lead` of the texts with words; of equally
     /// frequent ones the lowest.
-    pub fn main_lead(&self) -> u8 {
+    fn main_lead(&self) -> u8 {
         self.most(|text| text.lead)
     }
 
-    /// Returns [`main_language`](Annotations::main_language) and
-    /// [`main_lead`](Annotations::main_lead).
+    /// Returns the most frequent language and the most frequent `lead` of the texts with
+    /// words; of equally frequent ones the lowest.
     pub fn main_style(&self) -> (Nation, u8) {
         let mut first = None;
         for (_, remark) in &self.entries {

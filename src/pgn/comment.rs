@@ -68,7 +68,7 @@ pub(super) fn encode<'a>(
     }
 }
 
-/// What stands in one place.
+/// The contents of one place.
 enum Contents<'a> {
     Nothing,
     /// One text without commands, as in most places.

@@ -2,7 +2,7 @@
 //! be read.
 
 use super::comment::{self, CommentPlace};
-use super::private_tags::{self, PrivateTags};
+use super::private_tags::PrivateTags;
 use super::tags;
 use super::writer::LineWriter;
 use crate::game::{
@@ -66,10 +66,7 @@ impl<'g> MoveText<'g, '_> {
         loop {
             while let Some((main, visit)) = next.and_then(|id| Some((id, self.tree.visit(id)?))) {
                 let remarks = self.remarks(main);
-                if remarks
-                    .iter()
-                    .any(|(_, remark)| private_tags::is_before(remark))
-                {
+                if remarks.iter().any(|(_, remark)| remark.is_text_before()) {
                     let place = self.place_before(main);
                     needs_number |= self.remarks_before(remarks, place);
                 }

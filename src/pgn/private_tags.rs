@@ -88,7 +88,7 @@ fn named_plies(game: &Game) -> (String, Vec<PlyId>) {
         let parent = tree.parent(*at).unwrap_or(PlyId::START);
         tree.first_child(parent) == Some(*at) && !remarks.on(parent).any(is_after)
     };
-    let with_text = remarks.iter().filter(|(_, remark)| is_before(remark));
+    let with_text = remarks.iter().filter(|(_, remark)| remark.is_text_before());
     let with_text: Vec<PlyId> = with_text.map(|(at, _)| at).collect();
     let with_one = with_text
         .chunk_by(PlyId::eq)
@@ -127,10 +127,6 @@ fn named_plies(game: &Game) -> (String, Vec<PlyId>) {
     named.sort_unstable();
     let names: Vec<String> = names.iter().map(Name::spelled).collect();
     (names.join(" "), named)
-}
-
-pub(super) fn is_before(remark: &Annotation) -> bool {
-    matches!(remark, Annotation::TextBefore(_))
 }
 
 fn is_after(remark: &Annotation) -> bool {

@@ -31,11 +31,17 @@ impl<'o> LineWriter<'o> {
     /// Begins a new word with `text`, which holds no blank.
     #[inline]
     pub(super) fn word(&mut self, text: &[u8]) {
+        self.begin_word();
+        self.glue(text);
+    }
+
+    /// Writes the blank before a word, where one belongs.
+    #[inline]
+    fn begin_word(&mut self) {
         if !std::mem::take(&mut self.is_glued) {
             self.out.push(b' ');
             self.word = self.out.len();
         }
-        self.glue(text);
     }
 
     /// Writes ASCII words with one blank between them, the first one behind `opening`: as
@@ -43,10 +49,7 @@ impl<'o> LineWriter<'o> {
     /// then the last blank that fits on each line becomes a line break, or the next one
     /// behind a word longer than a line.
     pub(super) fn ascii_words(&mut self, opening: &[u8], words: &[u8]) {
-        if !std::mem::take(&mut self.is_glued) {
-            self.out.push(b' ');
-            self.word = self.out.len();
-        }
+        self.begin_word();
         self.out.extend_from_slice(opening);
         self.out.extend_from_slice(words);
         // The blank before the first word counts, a line break does not.

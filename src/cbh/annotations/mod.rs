@@ -174,6 +174,7 @@ pub(super) struct Remarks<'a> {
     /// How many there can be besides.
     left: usize,
     is_counted: bool,
+    /// The damage at which they ended.
     damage: Option<Malformed>,
 }
 
@@ -209,11 +210,6 @@ impl<'a> Iterator for Remarks<'a> {
 }
 
 impl Remarks<'_> {
-    /// What ended them, if not the end of the record.
-    fn damage(self) -> Option<Malformed> {
-        self.damage
-    }
-
     /// Ends where no remark follows, but something else.
     #[cold]
     fn end(&mut self) {
@@ -466,7 +462,7 @@ mod tests {
         let read = |record: &[u8]| {
             let mut read = remarks(record);
             let count = read.by_ref().count();
-            (count, read.damage().map(|fault| fault.to_string()))
+            (count, read.damage.map(|fault| fault.to_string()))
         };
         let told = |at: usize, what: &str| Some(Malformed::new(at, what).to_string());
         let end = HEAD_BYTES + 2 * symbol.len();

@@ -47,7 +47,7 @@ impl Shape {
             }
             offset += REMARK_HEAD_BYTES + remark.payload.len();
         }
-        shape.damage = remarks.damage();
+        shape.damage = remarks.damage;
         shape
     }
 

@@ -69,15 +69,10 @@ pub(crate) trait CommentText {
 
 impl CommentText for CodePage {
     fn decode_comment(self, bytes: &[u8]) -> String {
-        if let Some(plain) = plain_text(bytes) {
-            return plain.to_owned();
+        match plain_text(bytes) {
+            Some(plain) => plain.to_owned(),
+            None => self.decode_lines(bytes),
         }
-        let mut text = String::with_capacity(bytes.len());
-        self.decode_characters(bytes, &mut text, |_, _| {});
-        if text.contains('\r') {
-            text = text.replace("\r\n", "\n").replace('\r', "\n");
-        }
-        text
     }
 
     fn encode_comment(self, text: &str) -> Vec<u8> {
@@ -95,6 +90,18 @@ impl CommentText for CodePage {
 }
 
 impl CodePage {
+    /// As [`decode_comment`](CommentText::decode_comment), for a text that is not
+    /// [plain](plain_text).
+    #[cold]
+    fn decode_lines(self, bytes: &[u8]) -> String {
+        let mut text = String::with_capacity(bytes.len());
+        self.decode_characters(bytes, &mut text, |_, _| {});
+        if text.contains('\r') {
+            text = text.replace("\r\n", "\n").replace('\r', "\n");
+        }
+        text
+    }
+
     /// Appends the characters of a stored text as they are shown, line breaks
     /// as they are; after each calls `after` with the number of bytes read, and
     /// with the length of the text.
@@ -215,15 +222,9 @@ pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<AnnotationText> {
         language: Nation(language),
         text: match plain_text(bytes) {
             Some(plain) => plain.to_owned(),
-            None => decode_other(payload, page),
+            None => page.decode_lines(shown_and_rest(payload).0),
         },
     })
-}
-
-/// As [`decode`] for the words of a text that is not [plain](plain_text).
-#[cold]
-fn decode_other(payload: &[u8], page: CodePage) -> String {
-    page.decode_comment(shown_and_rest(payload).0)
 }
 
 /// The bytes of a text's payload that are shown, and those from the first zero byte on.

@@ -105,8 +105,7 @@ impl<'m> AnnotationMerge<'m> {
         let mut kept = Vec::new();
         for is_before in [false, true] {
             let is_such = |pair: &&Pair<'_>| {
-                matches!(pair.edited, Annotation::TextBefore(_)) == is_before
-                    && text_of(pair.edited).is_some()
+                pair.edited.is_text_before() == is_before && text_of(pair.edited).is_some()
             };
             self.keep_texts(pairs.iter().filter(is_such), &mut kept);
         }

@@ -21,13 +21,13 @@ use usual::Usual;
 /// Returns the edited game with nothing left open.
 pub(in crate::cbh) fn settled<'g>(read: &Game, edited: &'g Game) -> Cow<'g, Game> {
     let open = &edited.open;
+    let (language, lead) = read.annotations.main_style();
     let usual = Usual {
-        language: Some(read.annotations.main_language())
-            .filter(|language| open.language && *language != Nation::NONE),
-        lead: Some(read.annotations.main_lead()).filter(|lead| open.lead && *lead != 0),
+        language: Some(language).filter(|language| open.language && *language != Nation::NONE),
+        lead: Some(lead).filter(|lead| open.lead && *lead != 0),
     };
-    let is_before = |(_, remark): (PlyId, &Annotation)| matches!(remark, Annotation::TextBefore(_));
-    let moves_texts = read.annotations.iter().any(is_before);
+    let mut remarks = read.annotations.iter();
+    let moves_texts = remarks.any(|(_, remark)| remark.is_text_before());
     if usual == Usual::default() && !moves_texts {
         return Cow::Borrowed(edited);
     }
@@ -90,7 +90,7 @@ mod tests {
 
     fn texts(game: &Game) -> String {
         let texts = game.annotations.iter().map(|(ply, remark)| {
-            let is_before = matches!(remark, Annotation::TextBefore(_));
+            let is_before = remark.is_text_before();
             let side = if is_before { '<' } else { '>' };
             let text = remark.text().unwrap();
             let (language, lead) = (text.language.0, text.lead);

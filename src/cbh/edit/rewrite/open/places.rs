@@ -68,7 +68,7 @@ impl<'g> TextPlaces<'g> {
             }
         }
         // Texts before come first on their ply, as a reader gives them.
-        restored.sort_by_key(|(ply, remark)| (*ply, !matches!(remark, Annotation::TextBefore(_))));
+        restored.sort_by_key(|(ply, remark)| (*ply, !remark.is_text_before()));
         restored
     }
 
@@ -80,7 +80,7 @@ impl<'g> TextPlaces<'g> {
         }
         let befores = || {
             let remarks = self.read.annotations.iter();
-            remarks.filter(|(_, remark)| matches!(remark, Annotation::TextBefore(_)))
+            remarks.filter(|(_, remark)| remark.is_text_before())
         };
         let names = MoveNames::new(&self.read.tree);
         let names: HashSet<Name> = befores().filter_map(|(ply, _)| names.of(ply)).collect();

@@ -138,7 +138,7 @@ fn said<'t>(
 ) -> Vec<ComparedText<'t>> {
     let texts = remarks.enumerate().filter_map(|(index, (ply, remark))| {
         let text = text_of(remark)?;
-        let is_before = matches!(remark, Annotation::TextBefore(_));
+        let is_before = remark.is_text_before();
         Some(ComparedText {
             index,
             place: stored(ply).map(|ply| (ply, is_before)),
