@@ -579,7 +579,7 @@ fn a_game_is_rendered_once_for_its_size_and_its_text() {
 }
 
 #[test]
-fn the_background_pass_computes_missing_lengths() {
+fn the_background_pass_prepares_edits_and_computes_missing_lengths() {
     let (vfs, shared) = test_vfs(&Options::default());
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("fill".to_owned());
@@ -590,6 +590,7 @@ fn the_background_pass_computes_missing_lengths() {
         }
         vfs.background().stop();
     });
+    assert_eq!(shared.prepared.load(Relaxed), 1);
     let rendered = shared.renderings.load(Relaxed);
     for id in 1..=6 {
         let bytes = vfs.read(Ino::new(1, id), 0, u32::MAX).unwrap();

@@ -29,9 +29,11 @@ READS = 20_000
 READER = WORK / "rnd"
 FIRST_NAME = "import os,sys; next(os.scandir(sys.argv[1]))"
 ALL_NAMES = "ls -f {} >/dev/null"
-SAVES, PLAYERS_ASKED_FOR = 200, 50
+SAVES, PLAYERS_ASKED_FOR, NEW_GAMES = 200, 50, 5
 USABLE_MS, FIRST_NAME_MS, NAMES_RATIO, READ_RATIO, READERS_RATIO = 50, 20, 1.5, 1.5, 1.7
-FIRST_PLAYER_S, NEXT_PLAYER_MS, ROWS_PER_S, ANON_MIB, CHECK_S = 1, 20, 2_000_000, 128, 45
+FIRST_PLAYER_S, NEXT_PLAYER_MS, ROWS_PER_S, ANON_MIB, CHECK_S, NEW_GAME_RATIO = 1, 20, 2_000_000, 128, 45, 2
+# So many records are looked at in the background each second after a mount, on a slow machine.
+RECORDS_PER_S = 2_000_000
 ROD_WITH_OPENS = [option for option in rod.ROD_OPTIONS if option not in ("--noopen", "--noopendir")]
 
 
@@ -168,8 +170,8 @@ class Sized:
         run(CBFS, "check", "--quiet", self.base, stdout=subprocess.DEVNULL)
         self.report.line("cbfs check", time.perf_counter() - start, "s", max(CHECK_S * self.games / TEN_MILLION, 0.1))
 
-    def saves(self):
-        """Closing a saved game, in a copy of the base."""
+    def saves(self, of_smallest):
+        """Closing a saved game, and the first new game of a mount, in a copy of the base; returns the latter."""
         place = WORK / "sizes/saved"
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(self.base.parent, place)
@@ -177,12 +179,27 @@ class Sized:
             ids = random.Random(3).sample(range(1, self.games), SAVES)
             taken = closes(mount.directory / "games", ids, lambda text, number: with_tag(text, "Round", number % 97 + 1))
         self.report.line("close of a saved game", statistics.median(taken), "ms")
+        first = statistics.median(self.first_new_game(place / self.base.name, number) for number in range(NEW_GAMES))
+        self.report.line("the first new game of a mount, with a new player", first, "ms")
+        self.report.line("  of that of the smallest base", first / (of_smallest or first), "", NEW_GAME_RATIO)
         shutil.rmtree(place)
+        return of_smallest or first
+
+    def first_new_game(self, base, number):
+        """Milliseconds that it takes once the records were looked at in the background."""
+        with mount_to_write(base) as mount:
+            games = mount.directory / "games"
+            text = with_tag((games / "000001.pgn").read_text(), "White", f"Newcomer, N{number}")
+            time.sleep(2 + self.games / RECORDS_PER_S)
+            start = time.perf_counter()
+            (games / f"new-{number}.pgn").write_text(text)
+            return (time.perf_counter() - start) * 1e3
 
 
 def measure(base):
     """Measure and tell; returns whether all limits were kept."""
     report = Report()
+    of_smallest = None
     for games in SIZES:
         sized = Sized(sized_base(base, games), games, report)
         print(f"{games:,} games")
@@ -194,5 +211,5 @@ def measure(base):
         sized.readers()
         sized.everything()
         sized.check()
-        sized.saves()
+        of_smallest = sized.saves(of_smallest)
     return report.failures == 0

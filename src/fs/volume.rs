@@ -362,6 +362,16 @@ pub trait Volume: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Finds out ahead of edits what one would read the whole volume for, as long as
+    /// `goes_on` says so. Slow.
+    ///
+    /// # Errors
+    ///
+    /// That of reading; an edit that needs the same tells it.
+    fn prepare_edits(&self, _: &mut dyn FnMut() -> bool) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Returns a line that identifies the content of all rendered texts: what
     /// is shown, its state, and the options. The lengths of texts are stored
     /// under it for the next mount. Returns `None` if they are not to be

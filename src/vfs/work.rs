@@ -22,6 +22,10 @@ const FIRST_FILES: u64 = 8192;
 /// Number of files that a thread takes at a time then.
 const SHARE: u64 = 64;
 
+/// So often the whole base is looked at ahead of edits, if each time a save comes in
+/// between. Then the next that needs it does so itself.
+const TRIES: usize = 3;
+
 /// Length of a text where none is known, for guesses only.
 const USUAL_BYTES: u64 = 1000;
 
@@ -137,6 +141,7 @@ impl Vfs {
     }
 
     fn fill_snapshot(&self, snapshot: &Snapshot) {
+        self.prepare_edits(snapshot);
         snapshot.load_sizes_once();
         let (first, last) = snapshot.rendered();
         let comfortable = self.comfortable(snapshot);
@@ -148,6 +153,28 @@ impl Vfs {
             log::debug!("all lengths are known");
             snapshot.save_sizes();
             snapshot.examine();
+        }
+    }
+
+    /// Finds out ahead of edits what one would keep its writer waiting for. Readers go
+    /// first.
+    fn prepare_edits(&self, snapshot: &Snapshot) {
+        for _ in 0..TRIES {
+            let Some(snapshot) = self.latest_of(snapshot) else {
+                return;
+            };
+            let is_superseded = || snapshot.volume.is_superseded();
+            let prepared = snapshot.volume.prepare_edits(&mut || {
+                self.background().rest_while(&self.background().is_read);
+                !self.background().is_stopping() && !is_superseded()
+            });
+            if let Err(error) = prepared {
+                log::debug!("looking ahead of edits: {error}");
+            }
+            if !is_superseded() {
+                return;
+            }
+            self.background().rest();
         }
     }
 

@@ -573,6 +573,14 @@ impl Volume for DatabaseVolume {
         self.examine_whole(note)
     }
 
+    fn prepare_edits(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), Error> {
+        let Some(Editing { database, saving }) = &self.editing else {
+            return Ok(());
+        };
+        let looked = saving.look_ahead(database, goes_on);
+        looked.map_err(|error| Error::Damaged(error.to_string()))
+    }
+
     fn is_superseded(&self) -> bool {
         self.base.is_superseded()
     }

@@ -40,6 +40,8 @@ pub fn text_of(id: u32) -> Vec<u8> {
 pub struct Shared {
     /// Number of texts rendered.
     pub renderings: AtomicU32,
+    /// Number of times that edits were prepared, and nothing rendered yet.
+    pub prepared: AtomicU32,
     /// Whether all reads fail from now on.
     pub is_gone: AtomicBool,
     arrived: Mutex<u32>,
@@ -124,6 +126,12 @@ impl Volume for TestVolume {
             }
             _ => Err(Error::NotADirectory),
         }
+    }
+
+    fn prepare_edits(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), Error> {
+        let is_first = goes_on() && self.0.renderings.load(Relaxed) == 0;
+        self.0.prepared.fetch_add(is_first.into(), Relaxed);
+        Ok(())
     }
 
     fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error> {

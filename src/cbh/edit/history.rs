@@ -4,16 +4,18 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
-use crate::cbh::{GameId, Knowledge};
+use crate::cbh::{Database, GameId, Knowledge, SaveError};
 
 /// State that saves of a base need from earlier saves.
 #[derive(Debug)]
 pub struct SaveHistory {
     clock: fn() -> SystemTime,
     drops_foreign_tags: bool,
-    knowledge: Mutex<Knowledge>,
+    /// `None` while a save is being stored, and after one that failed: it may be made
+    /// whole from the journal later.
+    knowledge: Mutex<Option<Knowledge>>,
     /// The games at the end of the base that drafts appended, and
     /// that nothing else has changed since: what a draft made of an earlier
     /// part of its text can be removed without a trace.
@@ -32,7 +34,7 @@ impl SaveHistory {
         SaveHistory {
             clock,
             drops_foreign_tags,
-            knowledge: Mutex::default(),
+            knowledge: Mutex::new(Some(Knowledge::default())),
             tail: Mutex::default(),
             unstamped: Mutex::default(),
         }
@@ -91,14 +93,126 @@ impl SaveHistory {
     }
 
     /// Returns what earlier saves found out.
-    pub fn knowledge(&self) -> MutexGuard<'_, Knowledge> {
-        self.knowledge.lock()
+    pub fn knowledge(&self) -> Knowledge {
+        self.knowledge.lock().clone().unwrap_or_default()
+    }
+
+    /// The same, which is forgotten: a save is stored now.
+    pub fn take_knowledge(&self) -> Knowledge {
+        self.knowledge.lock().take().unwrap_or_default()
+    }
+
+    /// Records what is known after a save was stored, or was found to change nothing.
+    pub fn keep_knowledge(&self, knowledge: Knowledge) {
+        *self.knowledge.lock() = Some(knowledge);
+    }
+
+    /// Finds out what a save has to read all records of `database` for, as long as
+    /// `goes_on`. It is not kept if something is saved meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`], which the next save tells, too, if it needs the same.
+    pub fn look_ahead(
+        &self,
+        database: &Database,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), SaveError> {
+        let is_known =
+            |known: &Option<Knowledge>| known.as_ref().is_none_or(Knowledge::has_all_records);
+        if is_known(&self.knowledge.lock()) {
+            return Ok(());
+        }
+        let found = Knowledge::of_all_records(database, goes_on)?;
+        if let Some(known) = self.knowledge.lock().as_mut()
+            && !database.is_superseded()
+        {
+            known.add(found);
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cbh::base::samples;
+    use crate::cbh::{Decoded, FileKind, OpenBase, Options, Saver};
+
+    /// What a new game with new names changes, by what is known.
+    fn appended(base: &OpenBase, known: Knowledge) -> (Vec<u8>, Knowledge) {
+        let mut decoded = Decoded::default();
+        base.database.read_game(GameId(1), &mut decoded).unwrap();
+        let headers = &mut decoded.game.headers;
+        for name in [&mut headers.white.last, &mut headers.annotator] {
+            "Newcomer".clone_into(name);
+        }
+        let mut saver = Saver::knowing(known, &base.database, SystemTime::UNIX_EPOCH);
+        saver.append(&decoded.game).unwrap();
+        let plan = saver.finish().unwrap();
+        base.store.commit(&plan.transaction).unwrap();
+        base.store.sync().unwrap();
+        let mut bytes = Vec::new();
+        let (players, annotators) = (FileKind::Players, FileKind::Annotators);
+        for file in [FileKind::Headers, FileKind::Extended, players, annotators] {
+            let path = base.database.family().default_path(file);
+            bytes.extend(std::fs::read(path).unwrap());
+        }
+        (bytes, plan.knowledge)
+    }
+
+    #[test]
+    fn a_save_changes_the_same_whether_all_records_were_looked_at_ahead_or_not() {
+        let mut outcomes = Vec::new();
+        for looks_ahead in [false, true] {
+            let (_folder, path) = samples::copy_of("sample");
+            let base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+            let history = SaveHistory::new(SystemTime::now, false);
+            let look = |goes_on: bool| history.look_ahead(&base.database, &mut || goes_on);
+            look(false).unwrap();
+            assert!(!history.knowledge().has_all_records());
+            if looks_ahead {
+                look(true).unwrap();
+                assert!(history.knowledge().has_all_records());
+                look(false).unwrap();
+                assert!(history.knowledge().has_all_records());
+            }
+            let (bytes, known) = appended(&base, history.take_knowledge());
+            assert!(known.has_all_records());
+            outcomes.push(bytes);
+        }
+        assert_eq!(outcomes[0], outcomes[1]);
+    }
+
+    #[test]
+    fn what_was_looked_at_ahead_is_let_go_of_where_a_save_came_between() {
+        let (_folder, path) = samples::copy_of("sample");
+        let mut base = OpenBase::to_change(&path, &Options::default(), "").unwrap();
+        let history = SaveHistory::new(SystemTime::now, false);
+        let is_known = || history.knowledge().has_all_records();
+        // A save is being stored, or failed.
+        let look = |base: &OpenBase, meanwhile: &mut dyn FnMut()| {
+            let mut goes_on = || {
+                meanwhile();
+                true
+            };
+            history.look_ahead(&base.database, &mut goes_on).unwrap();
+        };
+        look(&base, &mut || drop(history.take_knowledge()));
+        assert!(!is_known());
+        look(&base, &mut || unreachable!("nothing is kept now"));
+        assert!(!is_known());
+        history.keep_knowledge(Knowledge::default());
+        // One is stored.
+        look(&base, &mut || {
+            appended(&base, history.take_knowledge());
+            history.keep_knowledge(Knowledge::default());
+        });
+        assert!(!is_known());
+        base.reopen(&path).unwrap();
+        look(&base, &mut || {});
+        assert!(is_known());
+    }
 
     #[test]
     fn only_changes_that_a_record_does_not_show_are_noted() {

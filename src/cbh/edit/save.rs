@@ -84,6 +84,30 @@ pub struct Knowledge {
     whole_blobs: BTreeSet<FileKind>,
 }
 
+impl Knowledge {
+    /// What all records say, looked at on this core as long as `goes_on`; nothing if it
+    /// does not.
+    pub(super) fn of_all_records(
+        database: &Database,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Knowledge, SaveError> {
+        Ok(Knowledge {
+            scan: BaseScan::while_idle(database, goes_on)?,
+            ..Knowledge::default()
+        })
+    }
+
+    /// Whether what all records say is known.
+    pub(super) fn has_all_records(&self) -> bool {
+        self.scan.is_some()
+    }
+
+    /// Adds what all records say, if it is not known.
+    pub(super) fn add(&mut self, found: Knowledge) {
+        self.scan = self.scan.take().or(found.scan);
+    }
+}
+
 /// Collects the changes of one save. After an error it must not be used any
 /// more.
 #[derive(Debug)]

@@ -2,7 +2,6 @@
 //! then.
 
 use std::io;
-use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -56,7 +55,7 @@ impl DatabaseVolume {
 
     fn plan(&self, tell: &mut Tell<'_>) -> Result<(Plan, Vec<GameId>), Refusal> {
         let (_, saving) = self.parts()?;
-        let knowledge = saving.knowledge().clone();
+        let knowledge = saving.knowledge();
         let mut saver = Saver::knowing(knowledge, self.writable()?, saving.now());
         let games = tell(&mut saver)?;
         Ok((saver.finish().map_err(refusal)?, games))
@@ -72,12 +71,12 @@ impl DatabaseVolume {
             Vec::new()
         };
         // A save that failed may be made whole from the journal later.
-        let known = mem::take(&mut *saving.knowledge());
+        let known = saving.take_knowledge();
         if !store.commit(&plan.transaction).map_err(refusal_of_store)? {
-            *saving.knowledge() = known;
+            saving.keep_knowledge(known);
             return Ok(Saved::nothing(files, notes));
         }
-        *saving.knowledge() = plan.knowledge;
+        saving.keep_knowledge(plan.knowledge);
         let last = (self.base.last_id(), plan.last_id);
         saving.follow(&plan.effects.games, own, last);
         let (volume, touched) = self.next_if_readable(&plan.effects, &before);

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};
-use std::mem;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -95,7 +94,7 @@ impl DatabaseVolume {
         }
         store.make_ready().map_err(refusal_of_store)?;
         // An import that failed may be made whole from the journal later.
-        let knowledge = mem::take(&mut *saving.knowledge());
+        let knowledge = saving.take_knowledge();
         let importer = Importer::knowing(knowledge, self.writable()?, store, saving.now());
         let before = self
             .writable()?
@@ -169,7 +168,7 @@ impl DatabaseVolume {
     ) -> Result<Saved, Refusal> {
         let (_, saving) = self.parts()?;
         let (notes, files) = (notes.into_lines(), inos(&imported.all));
-        *saving.knowledge() = imported.knowledge;
+        saving.keep_knowledge(imported.knowledge);
         if !imported.is_change {
             return Ok(Saved::nothing(files, notes));
         }

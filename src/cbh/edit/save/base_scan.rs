@@ -1,5 +1,5 @@
-//! Facts about all records of a base: found by one scan, when a save first needs it,
-//! and kept up to date by later saves.
+//! Facts about all records of a base: found by one scan, before a save needs them if
+//! there is time, and kept up to date by later saves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,6 +13,10 @@ use crate::cbh::base::references::{EntityRef, ReferenceCounts, referred};
 use crate::cbh::entities::{ENTITY_FILES, EntityEditor, IdSet};
 use crate::cbh::extended::{CreationClock, ExtendedRecord};
 use crate::cbh::{Database, EditError, FileKind, SaveError};
+
+/// So many records are scanned between two questions whether to go on: a few
+/// milliseconds.
+const RECORDS_AT_ONCE: u32 = 1 << 15;
 
 /// So few records are read as fast as a thread begins.
 const FEW_RECORDS: u32 = 1 << 14;
@@ -47,7 +51,27 @@ struct PartialScan {
 impl BaseScan {
     /// Scans all records, on all cores if they are many.
     pub(super) fn of(database: &Database) -> Result<BaseScan, SaveError> {
-        let mut whole = PartialScan::of_all(database)?;
+        BaseScan::of_found(database, PartialScan::of_all(database)?)
+    }
+
+    /// Scans all records on this core, as long as `goes_on`; `None` if it does not.
+    pub(super) fn while_idle(
+        database: &Database,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<BaseScan>, SaveError> {
+        let mut whole = PartialScan::new(database)?;
+        let end = database.last_id().saturating_add(1);
+        for first in (1..end).step_by(RECORDS_AT_ONCE as usize) {
+            if !goes_on() {
+                return Ok(None);
+            }
+            whole.add(database, first..first.saturating_add(RECORDS_AT_ONCE))?;
+        }
+        BaseScan::of_found(database, whole).map(Some)
+    }
+
+    /// The facts that the findings in all records are.
+    fn of_found(database: &Database, mut whole: PartialScan) -> Result<BaseScan, SaveError> {
         let mut lost = std::mem::take(&mut whole.without_record);
         for file in ENTITY_FILES {
             let live = live_entities(database, file)?;
@@ -141,22 +165,32 @@ impl PartialScan {
 
     /// Scans some of the records.
     fn of(database: &Database, ids: Range<u32>) -> Result<PartialScan, SaveError> {
-        let mut scan = PartialScan {
+        let mut scan = PartialScan::new(database)?;
+        scan.add(database, ids)?;
+        Ok(scan)
+    }
+
+    /// The findings in no record.
+    fn new(database: &Database) -> Result<PartialScan, SaveError> {
+        Ok(PartialScan {
             clock: CreationClock::default(),
             references: ReferenceCounts::new(database)?,
             without_record: IdsByFile::new(),
-        };
-        database.scan(ids, true, &mut |record| {
+        })
+    }
+
+    /// Scans some more of the records, which come after those before.
+    fn add(&mut self, database: &Database, ids: Range<u32>) -> Result<(), SaveError> {
+        Ok(database.scan(ids, true, &mut |record| {
             let extended = ExtendedRecord::decode(record.extended);
-            scan.clock.note(extended.created);
+            self.clock.note(extended.created);
             for name in referred(record.bytes, record.extended) {
-                if !scan.references.add_one(name, record.id) {
+                if !self.references.add_one(name, record.id) {
                     let (file, id) = name;
-                    scan.without_record.entry(file).or_default().insert(id);
+                    self.without_record.entry(file).or_default().insert(id);
                 }
             }
-        })?;
-        Ok(scan)
+        })?)
     }
 
     /// Adds what later records have.
