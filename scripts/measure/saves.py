@@ -20,7 +20,7 @@ from .mounts import CACHE, CBFS, WORK, Mount, build, run
 SAVES, NEW_PLAYERS = 500, 100
 COPIED = 1000
 CLOSE_LIMIT_MS, COPY_LIMIT, IMPORT_LIMIT = 2, 5, 10_000
-ROD_OPTIONS = "--threads 2 --ttl 86400 --rdp auto --noxattr --keep --cachedir --rw".split()
+ROD_OPTIONS = f"--threads {rod.THREADS} --ttl 86400 --rdp auto --noxattr --keep --cachedir --rw".split()
 PLACE = WORK / "saves"
 
 
