@@ -49,6 +49,12 @@ pub fn read_only_after(family: &cbh::Family, error: &Error) -> Option<String> {
             "{error}; the base is mounted read-only, without the saves in that journal: unmount it, do \
             one of these, and mount it again"
         )),
+        Error::Store {
+            source: storage::Error::Renamed { .. },
+            ..
+        } => Some(format!(
+            "{error}; until then it is shown without them, to read only"
+        )),
         Error::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded) => {
             Some(without_room(family, error))
         }

@@ -57,6 +57,14 @@ pub enum Error {
         /// Description.
         what: String,
     },
+    /// The base was renamed without its journal, whose saves a new one would keep out
+    /// for ever. It was not touched.
+    Renamed {
+        /// The journal of its former name.
+        journal: OsString,
+        /// That name.
+        former: OsString,
+    },
     /// The base is open for reading only.
     ReadOnly,
     /// The transaction is invalid. Nothing was changed.
@@ -138,6 +146,13 @@ impl fmt::Display for Error {
                     file.display()
                 )
             }
+            Error::Renamed { journal, former } => write!(
+                f,
+                "{}: has the last saves of this base, which was named {}; give it that name \
+                 again, and they are brought in, or remove this file, which discards them",
+                journal.display(),
+                former.display()
+            ),
             Error::ReadOnly => write!(f, "the base was opened to read only"),
             Error::Invalid { file, what } => write!(f, "{}: {what}", file.display()),
         }

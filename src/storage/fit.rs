@@ -1,12 +1,14 @@
 //! Checks that the records of the journal belong to the files beside it.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use super::record::{Action, JournalRecord};
+use super::journal::JournalContent;
+use super::journal_writer::ensure_trusted;
+use super::record::{Action, FileBefore, JournalRecord};
 use super::{Directory, Error, ReadBuffer, Storage};
 
 /// Maximum number of bytes of one save that have neither the old nor the new
@@ -30,6 +32,45 @@ struct FileHistory {
     len: Option<u64>,
     /// Its length before all records.
     before: Option<u64>,
+}
+
+/// Whether a journal of a directory has saves; one that cannot be read, or that another
+/// user left, counts as one without.
+pub fn has_saves(directory: &dyn Directory, journal: &OsStr) -> bool {
+    !saves_in(directory, journal).is_empty()
+}
+
+/// Whether it has some that belong to files of the directory which have other names now,
+/// as `renamed` tells them.
+pub fn has_saves_for(
+    directory: &dyn Directory,
+    journal: &OsStr,
+    renamed: &dyn Fn(&OsStr) -> OsString,
+) -> bool {
+    let saves = saves_in(directory, journal);
+    let of_new_name = |record: &Arc<JournalRecord>| {
+        let files = record.files.iter().map(|before| FileBefore {
+            name: renamed(&before.name),
+            len: before.len,
+        });
+        Arc::new(JournalRecord {
+            bytes: Arc::clone(&record.bytes),
+            files: files.collect(),
+            steps: record.steps.clone(),
+        })
+    };
+    let records: Vec<_> = saves.iter().map(of_new_name).collect();
+    let misfit = misfit(directory, &records, &|_| false);
+    !records.is_empty() && matches!(misfit, Ok(None))
+}
+
+fn saves_in(directory: &dyn Directory, journal: &OsStr) -> Vec<Arc<JournalRecord>> {
+    let Ok(file) = directory.open(journal) else {
+        return Vec::new();
+    };
+    let trusted = ensure_trusted(directory, journal, file.as_ref());
+    let content = trusted.and_then(|()| JournalContent::read(journal, file.as_ref()));
+    content.map(|content| content.records).unwrap_or_default()
 }
 
 /// Returns why `records` do not belong to the files of the directory; `None` if

@@ -52,6 +52,7 @@ pub use disk::{DiskDirectory, DiskFile, Rights, make_as_private};
 pub use error::Error;
 pub(crate) use error::may_pass;
 pub use files_after::FilesAfter;
+pub use fit::{has_saves, has_saves_for};
 pub(crate) use folder::write_whole;
 pub use folder::{
     LeftOut, MOST_NAME, TOO_DEEP, copy_plain_file, cut_name, folder_of, is_same_stem, join_name,

@@ -378,9 +378,31 @@ impl Family {
             access,
             file_filter: self.file_filter(),
         };
-        let opened = Store::open(Arc::new(directory.clone()), &opening);
-        stray_journal::warn(&self.directory);
-        opened
+        let lost = stray_journal::lost_in(&self.directory, directory);
+        stray_journal::warn(&self.directory, &lost);
+        let is_of_this = |former: &&OsString| {
+            let journal = Family::journal_of(former);
+            storage::has_saves_for(directory, &journal, &|name| self.renamed(name, former))
+        };
+        match lost.iter().find(is_of_this) {
+            Some(former) if access == StoreAccess::ReadWrite => Err(storage::Error::Renamed {
+                journal: Family::journal_of(former),
+                former: former.clone(),
+            }),
+            _ => Store::open(Arc::new(directory.clone()), &opening),
+        }
+    }
+
+    /// The name that a file has if the base was named `former` and was renamed since.
+    fn renamed(&self, name: &OsStr, former: &OsStr) -> OsString {
+        match name.as_bytes().strip_prefix(former.as_bytes()) {
+            Some(rest @ [b'.', ..]) => {
+                let mut renamed = self.stem.clone();
+                renamed.push(OsStr::from_bytes(rest));
+                renamed
+            }
+            _ => name.to_owned(),
+        }
     }
 
     /// As [`store`](Family::store), for a base in an archive: it has no
