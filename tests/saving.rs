@@ -844,6 +844,24 @@ fn changes_by_another_program_are_detected_and_not_overwritten() {
     mount.ensure_current("changes from outside");
 }
 
+/// Another program has begun to write a base: what is shown is none of its states.
+#[test]
+fn nothing_is_saved_while_the_base_cannot_be_opened() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    let whole = fs::read(&mount.base).unwrap();
+    let shown = mount.text("games/000001.pgn");
+    fs::write(&mount.base, vec![0; whole.len()]).unwrap();
+    mount.vfs.refresh();
+    let edited = shown.replace("[Round \"", "[Round \"9");
+    let replace = &mut |editor: &dyn Editor| editor.replace(game(1), edited.as_bytes(), &[]);
+    let refused = mount.vfs.edit(Ino::ROOT, replace).unwrap_err();
+    assert!(refused.to_string().contains("not a .cbh file"), "{refused}");
+    assert_eq!(fs::read(&mount.base).unwrap(), vec![0; whole.len()]);
+    fs::write(&mount.base, &whole).unwrap();
+    mount.replace(1, &edited).unwrap();
+    mount.ensure_current("a save after that");
+}
+
 #[test]
 fn saves_are_synced_after_some_seconds_without_an_external_change() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");

@@ -203,6 +203,10 @@ impl LiveBase {
     pub(crate) fn save(&self, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
         let mut watch = self.watch.lock();
         let snapshot = self.opened().ok_or(Error::Stale)?;
+        // What is shown is not what other programs made of the files.
+        if self.shown().complaint.is_some() {
+            return Err(Refusal::Outdated);
+        }
         let editor = snapshot.volume.editor().ok_or_else(|| {
             // It could be edited when somebody began to.
             let why = snapshot.volume.facts().read_only_because;

@@ -15,7 +15,8 @@ impl LiveBase {
         let saved = match self.save(edit) {
             Err(Refusal::Outdated) => {
                 self.refresh();
-                self.save(edit).map_err(|refusal| self.or_gone(refusal))?
+                self.save(edit)
+                    .map_err(|refusal| self.with_complaint(refusal))?
             }
             saved => saved?,
         };
@@ -25,13 +26,10 @@ impl LiveBase {
         Ok(saved)
     }
 
-    /// The refusal, or why the base cannot be opened any more if a file of it
-    /// is gone.
-    fn or_gone(&self, refusal: Refusal) -> Refusal {
+    /// The refusal, or why the base cannot be opened as other programs left it.
+    fn with_complaint(&self, refusal: Refusal) -> Refusal {
         match (refusal, self.shown().complaint) {
-            (Refusal::Outdated, Some(why)) if self.source().is_some_and(Source::is_gone) => {
-                Refusal::Failed(Error::Damaged(why))
-            }
+            (Refusal::Outdated, Some(why)) => Refusal::Failed(Error::Damaged(why)),
             (refusal, _) => refusal,
         }
     }
