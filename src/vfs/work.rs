@@ -166,7 +166,8 @@ impl Vfs {
             let is_superseded = || snapshot.volume.is_superseded();
             let prepared = snapshot.volume.prepare_edits(&mut || {
                 self.background().rest_while(&self.background().is_read);
-                !self.background().is_stopping() && !is_superseded()
+                let is_shown = self.latest_of(&snapshot).is_some();
+                is_shown && !self.background().is_stopping() && !is_superseded()
             });
             if let Err(error) = prepared {
                 log::debug!("looking ahead of edits: {error}");

@@ -93,9 +93,7 @@ impl DatabaseVolume {
             return Err(Refusal::Outdated);
         }
         store.make_ready().map_err(refusal_of_store)?;
-        // An import that failed may be made whole from the journal later.
-        let knowledge = saving.take_knowledge();
-        let importer = Importer::knowing(knowledge, self.writable()?, store, saving.now());
+        let importer = Importer::knowing(saving.knowledge(), self.writable()?, store, saving.now());
         let before = self
             .writable()?
             .summaries_of(&earlier)
@@ -150,6 +148,9 @@ impl DatabaseVolume {
             Ok::<(), Refusal>(())
         })?;
         let bad_games = clerk.bad_games;
+        // An import that failed may be made whole from the journal later.
+        let (_, saving) = self.parts()?;
+        drop(saving.take_knowledge());
         let imported = session.commit().map_err(refused)?;
         if imported.games.is_empty() && bad_games > 0 {
             let why = format!("none of its games can be imported: {}", notes.first());

@@ -14,9 +14,9 @@ use crate::cbh::entities::{ENTITY_FILES, EntityEditor, IdSet};
 use crate::cbh::extended::{CreationClock, ExtendedRecord};
 use crate::cbh::{Database, EditError, FileKind, SaveError};
 
-/// So many records are scanned between two questions whether to go on: a few
-/// milliseconds.
-const RECORDS_AT_ONCE: u32 = 1 << 15;
+/// So many records are scanned between two questions whether to go on: less than a
+/// megabyte.
+const RECORDS_AT_ONCE: u32 = 1 << 12;
 
 /// So few records are read as fast as a thread begins.
 const FEW_RECORDS: u32 = 1 << 14;
