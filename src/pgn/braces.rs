@@ -9,6 +9,8 @@
 
 use std::sync::Arc;
 
+use super::stream::{is_move, without_dots};
+
 /// The braces of one game, matched. Takes a bit for each byte of its text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Braces {
@@ -125,21 +127,75 @@ pub(super) fn begins_loose_tag(text: &[u8]) -> bool {
         && !name.iter().any(|byte| matches!(byte, b']' | b'\n' | b'\r'))
 }
 
+/// So many lines of tag pairs in a comment are those of a game, also without an empty
+/// line before them: no remark that is broken into lines has them.
+const LINES_OF_TAGS: usize = 3;
+
 /// Whether a text has a place where a game seems to begin: an empty line,
-/// a tag `Event` in the next one, and behind that another tag or the first move.
+/// a tag in the next one, and behind that another tag or the first move; or lines of
+/// tags and nothing else.
 pub(super) fn has_begin_of_game(text: &[u8]) -> bool {
     let begins = |at: usize| {
-        if !begins_game_after_blank(text, at, &["Event"]) {
+        if !begins_game_after_blank(text, at, &[]) {
             return false;
         }
         let line = text.get(at..).unwrap_or_default();
-        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
-        let end = line.iter().position(is_end).unwrap_or(line.len());
+        let end = line
+            .iter()
+            .position(|&byte| is_line_end(byte))
+            .unwrap_or(line.len());
         let next = line.get(end..).unwrap_or_default().trim_ascii_start();
         begins_tag_pair(next) || next.starts_with(b"1.")
     };
-    let brackets = (0..text.len()).filter(|&at| text.get(at) == Some(&b'['));
-    brackets.into_iter().any(begins)
+    let mut brackets = memchr::memchr_iter(b'[', text).peekable();
+    if brackets.peek().is_none() {
+        return false;
+    }
+    let mut tags = 0;
+    // The first line began outside.
+    let has_tags = text.split(|&byte| is_line_end(byte)).skip(1).any(|line| {
+        if !line.is_empty() {
+            tags = if is_tag_pair(line) { tags + 1 } else { 0 };
+        }
+        tags == LINES_OF_TAGS
+    });
+    has_tags || brackets.any(begins)
+}
+
+fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// Whether a line is a tag pair and nothing else.
+fn is_tag_pair(line: &[u8]) -> bool {
+    begins_tag_pair(line) && line.trim_ascii_end().ends_with(b"\"]")
+}
+
+/// Whether moves, and nothing else, stand between the first `}` and the brace behind it, if
+/// that is a `{`: there the first ends a comment and the second begins one, whatever
+/// braces are around them.
+pub(super) fn has_moves_between(text: &[u8]) -> bool {
+    let Some(close) = memchr::memchr(b'}', text) else {
+        return false;
+    };
+    let behind = text.get(close + 1..).unwrap_or_default();
+    let next = memchr::memchr2(b'{', b'}', behind);
+    let between = next.filter(|&at| behind.get(at) == Some(&b'{'));
+    between.is_some_and(|at| are_moves(behind.get(..at).unwrap_or_default()))
+}
+
+/// Whether a text is of moves with their numbers, and has one.
+fn are_moves(text: &[u8]) -> bool {
+    let mut words = text.split(u8::is_ascii_whitespace).peekable();
+    let mut has_move = false;
+    let is_one = |word: &[u8]| {
+        let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (number, rest) = word.split_at_checked(digits).unwrap_or_default();
+        let rest = without_dots(rest);
+        has_move |= is_move(rest);
+        is_move(rest) || (rest.is_empty() && (word.is_empty() || !number.is_empty()))
+    };
+    words.by_ref().all(is_one) && has_move
 }
 
 /// Whether the line at `start` begins with a tag pair, of one of `names` if
@@ -155,8 +211,10 @@ pub(super) fn begins_game_after_blank(text: &[u8], start: usize, names: &[&str])
         return false;
     }
     while let Some(rest) = without_line_end(before) {
-        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
-        let begin = rest.iter().rposition(is_end).map_or(0, |at| at + 1);
+        let begin = rest
+            .iter()
+            .rposition(|&byte| is_line_end(byte))
+            .map_or(0, |at| at + 1);
         let (earlier, last) = rest.split_at(begin);
         if last.first() != Some(&b'%') {
             return last.trim_ascii().is_empty();
@@ -190,6 +248,42 @@ mod tests {
             ("{a { b}\n[Event \"}\"]", None),
         ] {
             assert_eq!(end(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn moves_between_comments_are_told_from_words() {
+        for (text, expected) in [
+            ("{y} Nc6 3. Bb5 {z}", true),
+            ("{y} 2...Nc6 3.Bb5! {z}", true),
+            ("y} e5 {z", true),
+            ("a {b} c {d} e", false),
+            ("a {b} Nf6 is better {d} e", false),
+            ("a {b} 3. {d} e", false),
+            ("a {b}{d} e", false),
+            ("a {b} c {d} Nf6 {e}", false),
+            ("a {b} Nf6", false),
+            ("{Nf6", false),
+        ] {
+            assert_eq!(has_moves_between(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_game_in_a_comment_begins_behind_an_empty_line_or_with_lines_of_tags() {
+        let (b, c) = ("[White \"B\"]\n", "[Black \"C\"]\n");
+        for (text, expected) in [
+            (format!("oops e5 1-0\n\n{b}{c}\n1. d4 "), true),
+            (format!("oops e5 1-0\r\n\r\n{b}\n1. d4 "), true),
+            (format!("oops e5 1-0\n{b}{c}[Site \"D\"]\n\n1. d4 "), true),
+            (format!("oops\n{b}{c}"), false),
+            (format!("oops\n{b}see {c}[Site \"D\"]\n"), false),
+            (format!("oops\n{b}{c}[Site \"D\n"), false),
+            (format!("{b}{c}[Site \"D\"]"), false),
+            ("oops\n\n[%csl Ge4]\n[%cal Ge2e4]\n1. e4".to_owned(), false),
+            (format!("oops\n\n{b}and words"), false),
+        ] {
+            assert_eq!(has_begin_of_game(text.as_bytes()), expected, "{text}");
         }
     }
 

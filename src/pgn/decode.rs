@@ -793,6 +793,9 @@ impl<'t> MoveText<'_, 't> {
         self.remarks.here = place;
         if comment.contains(['{', '}']) {
             self.leniency.taken.note(Liberty::Braces, place);
+            if comment.matches('{').count() > comment.matches('}').count() {
+                self.numbers.note_open_brace(place);
+            }
         }
         for comment in unglued(comment) {
             self.one_comment(comment);

@@ -23,7 +23,7 @@ use std::ops::Range;
 
 pub(super) use self::plain::{PlainMove, plain_tag_parts};
 use self::tag::TagLine;
-use super::braces::{Braces, has_begin_of_game};
+use super::braces::{Braces, has_begin_of_game, has_moves_between};
 use super::error::{Error, quoted};
 use super::lenient::{LONGEST_RESULT, Liberty, TakenLiberties, loose_result};
 use super::numbers::MoveNumber;
@@ -269,7 +269,8 @@ impl<'t> Lexer<'t> {
                 place.offset += 1;
                 continue;
             }
-            if is_plain(byte) && byte != b'%' {
+            let is_bracket = self.is_free && byte == b'[';
+            if is_plain(byte) && byte != b'%' && !is_bracket {
                 break;
             }
             let rest = self.slice(place.offset, self.text.len());
@@ -300,6 +301,7 @@ impl<'t> Lexer<'t> {
         match rest {
             [byte, ..] if self.is_free && is_control(*byte) => 1,
             rest if self.is_free && is_wide_blank(rest) => 3,
+            [b'[', ..] => wrapper_len(rest),
             rest => blank_len(rest),
         }
     }
@@ -391,7 +393,9 @@ impl<'t> Lexer<'t> {
         };
         let mut end = inside + len;
         if self.slice(inside, end).contains(&b'{') {
-            end = self.braces.matching(self.text, open.offset).unwrap_or(end);
+            let matching = self.braces.matching(self.text, open.offset);
+            let matching = matching.filter(|&at| !has_moves_between(self.slice(inside, at)));
+            end = matching.unwrap_or(end);
         }
         if has_begin_of_game(self.slice(inside, end)) {
             return Err(self.endless_comment(open));
@@ -746,6 +750,17 @@ fn blank_len(rest: &[u8]) -> usize {
         [0xa0, ..] => 1,
         _ => 0,
     }
+}
+
+/// The length of `[pgn]` or `[/pgn]`, which forums have around games, if one of them
+/// stands here.
+fn wrapper_len(rest: &[u8]) -> usize {
+    const WRAPPERS: [&[u8]; 2] = [b"[pgn]", b"[/pgn]"];
+    let mut lens = WRAPPERS.into_iter().filter_map(|wrapper| {
+        let begin = rest.get(..wrapper.len())?;
+        begin.eq_ignore_ascii_case(wrapper).then_some(wrapper.len())
+    });
+    lens.next().unwrap_or(0)
 }
 
 /// Whether a text begins with `…`, a blank of another width or none, or with a

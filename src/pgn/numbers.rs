@@ -15,6 +15,7 @@
 //! | `12. Nf3 Nc6 1. d4 d5 2. c4`, `1. d4` behind an empty line | a proof that the moves begin again |
 //! | `21. Qxc7 {x} 21. Qxc7 {y} Rf8` | the same move twice |
 //! | `1. Nf3 Nf6 2. Ng1 Ng8 1. Nf3` | played again, since the position is that again |
+//! | `12. Nf3 {x Nc6 13. Bb5 {y} a6 14. O-O` | a proof that the first comment has moves in it |
 
 use super::notation::Notation;
 use super::place::TextPlace;
@@ -81,6 +82,8 @@ pub(super) struct MoveNumbers {
     outer: Vec<LineNumbers>,
     /// Number since the last move, with its place.
     read: Option<(TextPlace, MoveNumber)>,
+    /// A comment with a `{` that nothing closes; no number was read since.
+    open_brace: Option<TextPlace>,
     /// The moves of the main line.
     played: Vec<(Notation, PlyId)>,
     /// The last of them that is written again.
@@ -129,6 +132,7 @@ impl MoveNumbers {
             },
             outer: Vec::new(),
             read: None,
+            open_brace: None,
             played: Vec::with_capacity(USUAL_PLIES),
             again: None,
             positions: Vec::new(),
@@ -144,6 +148,11 @@ impl MoveNumbers {
             (None, None) => {}
             (read, Some(_)) => *read = Some((place, written)),
         }
+    }
+
+    /// Takes note of a comment in which nothing closes a `{`.
+    pub(super) fn note_open_brace(&mut self, place: TextPlace) {
+        self.open_brace = Some(place);
     }
 
     /// Whether a number is that of the next move.
@@ -263,9 +272,13 @@ impl MoveNumbers {
         };
         let shift = said - self.line.next;
         let has_begun = std::mem::replace(&mut self.line.has_begun, true);
+        let open_brace = self.open_brace.take();
         if shift == self.line.shift {
             self.line.doubt = None;
             return Ok(());
+        }
+        if let Some(comment) = open_brace.filter(|_| has_begun) {
+            return Err(Disproof::in_comment(comment, written));
         }
         self.misfit(place, written, (said, shift), has_begun, notation)?;
         match &self.line.doubt {
@@ -339,6 +352,7 @@ impl MoveNumbers {
         self.line.has_one_dot = written.is_some_and(|written| written.dots == 1);
         if written.is_some() {
             self.counted.has_any = true;
+            self.open_brace = None;
             self.line.has_begun = true;
             self.line.doubt = None;
         }
@@ -425,6 +439,18 @@ impl Disproof {
             place,
             found: "a move that differs from the earlier one with the same number".to_owned(),
             expected: "the same move",
+        }
+    }
+
+    /// Moves are missing behind a comment that another seems to begin in.
+    fn in_comment(comment: TextPlace, written: MoveNumber) -> Disproof {
+        Disproof {
+            place: comment,
+            found: format!(
+                "a comment with a {{ in it, and behind it {}, which shows that moves are missing",
+                written.shown()
+            ),
+            expected: "} before the moves",
         }
     }
 

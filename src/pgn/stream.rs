@@ -42,7 +42,7 @@ use words::{Signs, words_before_tags};
 
 pub use parallel::{BATCH_BYTES, Prepared, for_each_game_in_order, for_each_game_of_short};
 pub use words::Skipped;
-pub(super) use words::{are_words, goes_on_with_words};
+pub(super) use words::{are_words, goes_on_with_words, is_move, without_dots};
 
 /// So much of a game that is too long is given at once.
 const LONG_BYTES: usize = 1 << 20;

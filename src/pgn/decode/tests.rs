@@ -661,6 +661,24 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "} before the next game",
     ),
     (
+        "1. e4 {a\n\n[White \"c\"]\n[Black \"e\"]\n\n1. e4 {d} *",
+        "1:7",
+        "a comment without end",
+        "} before the next game",
+    ),
+    (
+        "1. e4 {a} e5 2. d3 {b d5 3. Nd2 {c} Nf6 4. g3 g6 *",
+        "1:20",
+        "a comment with a { in it, and behind it \"4.\", which shows that moves are missing",
+        "} before the moves",
+    ),
+    (
+        "1. e4 {a} e5 2. Nf3 {{b} Nc6 3. Bb5 {c}} a6 *",
+        "1:40",
+        "a \"}\" that closes nothing",
+        MOVE_OR_RESULT,
+    ),
+    (
         "1. e4 (1. d4 *",
         "1:7",
         "a variation without end",

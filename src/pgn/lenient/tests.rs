@@ -25,6 +25,18 @@ fn moves_of(game: &Game) -> String {
     moves.trim_end().replace('\n', " ")
 }
 
+/// Forums have games between these.
+#[test]
+fn marks_of_forums_are_no_part_of_a_game() {
+    for text in ["[pgn]1. e4 e5 *[/pgn]", "[PGN]\n1. e4 e5 *\n[/PGN]\n"] {
+        assert_eq!(
+            read(text),
+            [("1. e4 e5 *".to_owned(), Vec::new())],
+            "{text}"
+        );
+    }
+}
+
 fn check(cases: &[(&str, &str, &[Liberty])]) {
     for (text, expected, liberties) in cases {
         let expected = ((*expected).to_owned(), liberties.to_vec());
@@ -357,6 +369,11 @@ fn a_tag_beside_the_moves_refuses_no_game() {
         ("[White \"Carlsen]", TagForm),
         ("[White \"Carlsen\"", TagForm),
         ("[Foo-Bar \"x\"] [White \"Carlsen\"]", TagForm),
+        ("[White: \"Carlsen\"]", TagForm),
+        ("[White = \"Carlsen\"]", TagForm),
+        ("[White\u{a0}\"Carlsen\"]", TagForm),
+        ("[White Elo \"2000\"] [White \"Carlsen\"]", TagForm),
+        ("[event date \"2000.01.01\"] [White \"Carlsen\"]", TagForm),
     ] {
         let (game, liberties) = read(tag).unwrap();
         assert_eq!(liberties, [liberty], "{tag}");

@@ -383,7 +383,8 @@ pub(in crate::pgn) fn in_letters(number: u32) -> Option<Vec<u8>> {
 
 fn castling(word: &str) -> Option<&'static str> {
     let is_of_castling = |c: char| matches!(c, 'O' | 'o' | '0' | '-' | '+' | '#');
-    if !word.chars().all(is_of_castling) {
+    // In small letters it may be the sign of an unclear position.
+    if !word.chars().all(is_of_castling) || word == "oo" {
         return None;
     }
     let zeros = word.chars().filter(|c| matches!(c, 'O' | 'o' | '0'));

@@ -58,8 +58,18 @@ impl<'t> Lexer<'t> {
         let name = rest.split(ends_name).next().unwrap_or_default();
         let name = std::str::from_utf8(name).ok()?;
         name.chars().next().filter(char::is_ascii_alphanumeric)?;
-        self.here.offset += name.len();
+        let (name, len) = match name_in_words(rest) {
+            Some((name, len)) => (name, len),
+            None => (plain_name(name), name.len()),
+        };
+        self.here.offset += len;
         self.skip_spaces();
+        if let [b':' | b'=', rest @ ..] = self.slice(self.here.offset, begin + rest.len())
+            && rest.trim_ascii_start().starts_with(b"\"")
+        {
+            self.here.offset += 1;
+            self.skip_spaces();
+        }
         let value = self.slice(self.here.offset, begin + rest.len());
         let is_cut = begin + rest.len() == self.text.len() && !rest.contains(&b']');
         if is_cut {
@@ -195,6 +205,57 @@ impl<'t> Lexer<'t> {
             self.here.offset += 1;
         }
     }
+}
+
+/// Names of tags that people write in words, as `[White Elo "2700"]`.
+const NAMES_IN_WORDS: [&str; 20] = [
+    "WhiteElo",
+    "BlackElo",
+    "WhiteTitle",
+    "BlackTitle",
+    "WhiteTeam",
+    "BlackTeam",
+    "WhiteFideId",
+    "BlackFideId",
+    "WhiteClock",
+    "BlackClock",
+    "WhiteCountry",
+    "BlackCountry",
+    "EventDate",
+    "EventType",
+    "EventRounds",
+    "EventCountry",
+    "SourceDate",
+    "TimeControl",
+    "PlyCount",
+    "UTCDate",
+];
+
+/// The tag whose name stands in words before the first quote, and how many bytes they
+/// take.
+fn name_in_words(line: &[u8]) -> Option<(&'static str, usize)> {
+    let quote = line.iter().position(|byte| *byte == b'"')?;
+    let words = std::str::from_utf8(line.get(..quote)?).ok()?.trim_end();
+    let mut parts = words.split_ascii_whitespace();
+    let is_name = |name: &&&str| {
+        let mut rest = **name;
+        let mut parts = parts.clone();
+        let all = parts.all(|part| {
+            let (begin, behind) = rest.split_at_checked(part.len()).unwrap_or_default();
+            rest = behind;
+            begin.eq_ignore_ascii_case(part)
+        });
+        all && rest.is_empty()
+    };
+    let name = NAMES_IN_WORDS.iter().find(is_name)?;
+    let has_several = parts.nth(1).is_some();
+    has_several.then_some((*name, words.len()))
+}
+
+/// A name without a sign that joins it to its value, as in `White:`, and without blanks
+/// that are none of ASCII.
+fn plain_name(name: &str) -> &str {
+    name.trim_end_matches(|c: char| matches!(c, ':' | '=') || c.is_whitespace())
 }
 
 /// How long a value without an end is, and with what ends it: up to the `]`

@@ -254,7 +254,7 @@ impl Signs {
 }
 
 /// What follows the dots of a move number.
-fn without_dots(word: &[u8]) -> &[u8] {
+pub(in crate::pgn) fn without_dots(word: &[u8]) -> &[u8] {
     let mut rest = word;
     loop {
         rest = match rest {
@@ -266,7 +266,7 @@ fn without_dots(word: &[u8]) -> &[u8] {
 }
 
 /// Whether a word is a move as all notations of pieces and squares write it.
-pub(super) fn is_move(word: &[u8]) -> bool {
+pub(in crate::pgn) fn is_move(word: &[u8]) -> bool {
     let word = without_signs(word);
     if is_castling(word) {
         return true;
