@@ -69,6 +69,7 @@ pub fn without_numbers(message: impl Display) -> String {
                     Some(libc::EFBIG) => " (see `ulimit -f`, or LimitFSIZE= of a service)",
                     Some(libc::ENOSPC) => " (see `df` and `df -i`)",
                     Some(libc::EDQUOT) => " (see `quota`)",
+                    Some(libc::ENOLCK) => " (see `local_lock` in `man nfs`)",
                     _ => "",
                 });
                 out.push_str(after);
@@ -125,6 +126,10 @@ mod tests {
             ),
             ("a: full (os error 28)", "a: full (see `df` and `df -i`)"),
             ("a: quota (os error 122)", "a: quota (see `quota`)"),
+            (
+                "a: no locks (os error 37)",
+                "a: no locks (see `local_lock` in `man nfs`)",
+            ),
             ("a (os error ) b (os error 2", "a (os error ) b (os error 2"),
         ] {
             assert_eq!(without_numbers(message), shown);
