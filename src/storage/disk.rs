@@ -18,7 +18,7 @@ use rustix::io::Errno as RenameError;
 
 use super::buffer::next_file_number;
 use super::directory::{several_names, stranger};
-use super::folder::sync_open_folder;
+use super::folder::{MOST_NAME, sync_open_folder};
 use super::record::is_plain_name;
 use super::{Directory, OpenFile, ReadBuffer, Stamp, Storage, WritableFile};
 
@@ -323,6 +323,10 @@ impl DiskDirectory {
     }
 
     fn stat(&self, name: &OsStr) -> io::Result<Option<FileStat>> {
+        // The other files of a base of a long name, which are not there.
+        if name.len() > MOST_NAME {
+            return Ok(None);
+        }
         match fstatat(&self.folder, plain(name)?, AtFlags::AT_SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::ENOENT) => Ok(None),
@@ -570,6 +574,19 @@ mod tests {
         directory.sync().unwrap();
         directory.remove(name).unwrap();
         assert_eq!(directory.stamp(name).unwrap(), None);
+    }
+
+    #[test]
+    fn a_name_that_no_file_can_have_is_of_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DiskDirectory::open(folder.path(), "model").unwrap();
+        let longest = OsString::from("n".repeat(MOST_NAME));
+        assert_eq!(directory.stamp(&longest).unwrap(), None);
+        fs::write(folder.path().join(&longest), b"n").unwrap();
+        assert_eq!(directory.stamp(&longest).unwrap().unwrap().len, 1);
+        let longer = OsString::from("n".repeat(MOST_NAME + 1));
+        assert_eq!(directory.stamp(&longer).unwrap(), None);
+        assert!(directory.create(&longer).is_err());
     }
 
     #[test]
