@@ -168,7 +168,8 @@ fn is_line_end(byte: u8) -> bool {
 
 /// Whether a line is a tag pair and nothing else.
 fn is_tag_pair(line: &[u8]) -> bool {
-    begins_tag_pair(line) && line.trim_ascii_end().ends_with(b"\"]")
+    let line = line.trim_ascii_end();
+    begins_tag_pair(line) && memchr::memmem::find(line, b"\"]") == Some(line.len() - 2)
 }
 
 /// Whether moves, and nothing else, stand between the first `}` and the brace behind it, if
@@ -279,6 +280,10 @@ mod tests {
             (format!("oops\n{b}{c}"), false),
             (format!("oops\n{b}see {c}[Site \"D\"]\n"), false),
             (format!("oops\n{b}{c}[Site \"D\n"), false),
+            (
+                format!("oops\n{b}{c}[Site \"D\"] and [Site \"E\"]\n"),
+                false,
+            ),
             (format!("{b}{c}[Site \"D\"]"), false),
             ("oops\n\n[%csl Ge4]\n[%cal Ge2e4]\n1. e4".to_owned(), false),
             (format!("oops\n\n{b}and words"), false),
