@@ -318,12 +318,4 @@ impl BaseOnDisk {
             format!("{path}: {error}; the saves are in the journal only, {next}")
         })
     }
-
-    /// Whether there is no such base any more.
-    pub(crate) fn is_gone(&self) -> bool {
-        if self.is_archive() {
-            return !self.path.exists();
-        }
-        AnyFamily::locate(&self.path).is_err()
-    }
 }

@@ -50,11 +50,6 @@ pub trait Source: Debug + Send + Sync {
         None
     }
 
-    /// Whether a file of it is gone, so that it cannot be opened.
-    fn is_gone(&self) -> bool {
-        self.path().is_some_and(|path| !path.exists())
-    }
-
     /// The file that keeps the lengths of texts for the next mount.
     fn sizes_file(&self) -> Option<PathBuf> {
         None

@@ -187,16 +187,17 @@ pub(super) fn has_moves_between(text: &[u8]) -> bool {
 
 /// Whether a text is of moves with their numbers, and has one.
 fn are_moves(text: &[u8]) -> bool {
-    let mut words = text.split(u8::is_ascii_whitespace).peekable();
+    let mut words = text.split(u8::is_ascii_whitespace);
     let mut has_move = false;
     let is_one = |word: &[u8]| {
         let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (number, rest) = word.split_at_checked(digits).unwrap_or_default();
         let rest = without_dots(rest);
-        has_move |= is_move(rest);
-        is_move(rest) || (rest.is_empty() && (word.is_empty() || !number.is_empty()))
+        let is_move = is_move(rest);
+        has_move |= is_move;
+        is_move || (rest.is_empty() && (word.is_empty() || !number.is_empty()))
     };
-    words.by_ref().all(is_one) && has_move
+    words.all(is_one) && has_move
 }
 
 /// Whether the line at `start` begins with a tag pair, of one of `names` if

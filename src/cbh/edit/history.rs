@@ -139,7 +139,7 @@ mod tests {
     use crate::cbh::base::samples;
     use crate::cbh::{Decoded, FileKind, OpenBase, Options, Saver};
 
-    /// What a new game with new names changes, by what is known.
+    /// Appends a game with new names; returns the files then, and the knowledge.
     fn appended(base: &OpenBase, known: Knowledge) -> (Vec<u8>, Knowledge) {
         let mut decoded = Decoded::default();
         base.database.read_game(GameId(1), &mut decoded).unwrap();

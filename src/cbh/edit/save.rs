@@ -85,8 +85,8 @@ pub struct Knowledge {
 }
 
 impl Knowledge {
-    /// What all records say, looked at on this core as long as `goes_on`; nothing if it
-    /// does not.
+    /// Looks at all records on this core, as long as `goes_on`; knows nothing if it does
+    /// not.
     pub(super) fn of_all_records(
         database: &Database,
         goes_on: &mut dyn FnMut() -> bool,

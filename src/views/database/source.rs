@@ -155,10 +155,6 @@ impl Source for DatabaseSource {
         Some(&self.path)
     }
 
-    fn is_gone(&self) -> bool {
-        self.on_disk.is_gone()
-    }
-
     fn sizes_file(&self) -> Option<PathBuf> {
         let headers = self.headers().ok()?;
         let name = name_elsewhere(&headers) + ".sizes";
